@@ -1,0 +1,156 @@
+"""Runs one stage: shards in parallel, each kept by the hash of its inputs; outputs published by rename; the manifest last.
+
+Killed at any moment it continues: finished shards are found by name, unfinished ones are temporary names that nothing reads.
+The bytes do not depend on the number of workers nor on what was killed. Does not cover: two machines writing one folder.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.engines import run_shards
+from pipeline.manifest import MANIFEST, SCHEMA_VERSION, Manifest, damaged, read_manifest
+from pipeline.progress import progress
+from schemas.errors import StageError
+from schemas.files import sha256_file, sha256_json, write_json, write_text
+
+WORK = ".work"
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A unit of work: `payload` is picklable; `key` digests everything that its output depends on beside the stage's own key."""
+
+    name: str
+    key: str
+    payload: Any
+    weight: int = 1
+    """Units for the progress bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What `run_stage` needs. `work(payload, folder)` writes the shard's files into `folder`; `finish(shard_folders, folder)`
+    writes the stage's output into `folder` and returns its counts. Both must be deterministic; `work` must be a module-level function."""
+
+    name: str
+    out: Path
+    inputs: Mapping[str, str]
+    code_version: str
+    settings: Any
+    """JSON value that the output depends on (the spec's part)."""
+    shards: Callable[[], Sequence[Shard]]
+    work: Callable[[Any, Path], None]
+    finish: Callable[[list[Path], Path], Mapping[str, int]]
+
+    @property
+    def key(self) -> str:
+        return sha256_json([self.name, SCHEMA_VERSION, dict(self.inputs), self.code_version, self.settings])
+
+
+@contextmanager
+def _locked(out: Path) -> Iterator[None]:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        handle = (out / ".lock").open("w")
+    except OSError as error:
+        raise StageError(f"cannot write in {out}: {error.strerror}") from error
+    with handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise StageError(f"{out} is being written by another run") from error
+        yield
+
+
+def finished(stage: Stage) -> Manifest | None:
+    """The manifest, if the stage's output is whole and of this key; else None."""
+    try:
+        manifest = read_manifest(stage.out)
+    except StageError:
+        return None
+    if manifest.key != stage.key or manifest.stage != stage.name or damaged(stage.out, manifest):
+        return None
+    return manifest
+
+
+def run_stage(stage: Stage, *, workers: int = 0, engine: str = "pool", quiet: bool = False) -> tuple[Manifest, bool]:
+    """Runs what is not finished. Returns the manifest and whether anything ran. `workers` 0 = one per processor.
+
+    Raises StageError where the output folder cannot be written or another run holds it; errors of `work` pass through.
+    """
+    with _locked(stage.out):
+        if done := finished(stage):
+            return done, False
+        started = time.monotonic()
+        work_dir = stage.out / WORK / stage.key[:16]
+        for stale in (stage.out / WORK).glob("*") if (stage.out / WORK).exists() else ():
+            if stale != work_dir:
+                shutil.rmtree(stale)
+        work_dir.mkdir(parents=True, exist_ok=True)
+        shards = list(stage.shards())
+        folders = [work_dir / f"{shard.name}-{sha256_json([stage.key, shard.name, shard.key])[:16]}" for shard in shards]
+        todo = [(shard, folder) for shard, folder in zip(shards, folders, strict=True) if not folder.exists()]
+        with progress(stage.name, sum(s.weight for s in shards), quiet=quiet) as advance:
+            advance(sum(s.weight for s in shards) - sum(s.weight for s, _ in todo))
+            jobs = [(shard.payload, folder) for shard, folder in todo]
+            weights = {folder: shard.weight for shard, folder in todo}
+            for folder in run_shards(_one_shard, stage.work, jobs, workers=workers or os.cpu_count() or 1, engine=engine):
+                advance(weights[folder])
+        staging = work_dir / ".staging"
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir()
+        counts = dict(stage.finish(folders, staging))
+        manifest = _publish(stage, staging, counts)
+        write_json(stage.out / "timings.json", {"seconds": round(time.monotonic() - started, 3)})
+        shutil.rmtree(stage.out / WORK)
+        return manifest, True
+
+
+def _one_shard(work: Callable[[Any, Path], None], payload: Any, folder: Path) -> Path:
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    work(payload, temporary)
+    os.replace(temporary, folder)
+    return folder
+
+
+def _publish(stage: Stage, staging: Path, counts: dict[str, int]) -> Manifest:
+    """Takes the old manifest away first and writes the new one last: a reader never takes a part for the whole."""
+    out = stage.out
+    (out / MANIFEST).unlink(missing_ok=True)
+    names = sorted(p.relative_to(staging).as_posix() for p in staging.rglob("*") if p.is_file())
+    keep = set(names) | {"timings.json", ".lock"}
+    for path in sorted(out.rglob("*"), reverse=True):
+        relative = path.relative_to(out).as_posix()
+        if relative.split("/", 1)[0] == WORK or relative in keep:
+            continue
+        if path.is_file() or path.is_symlink():
+            path.unlink()
+        elif not any(path.iterdir()):
+            path.rmdir()
+    files = {}
+    for name in names:
+        files[name] = sha256_file(staging / name)
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(staging / name, out / name)
+    manifest = Manifest(
+        stage=stage.name,
+        schema_version=SCHEMA_VERSION,
+        key=stage.key,
+        code_version=stage.code_version,
+        inputs=dict(stage.inputs),
+        counts=counts,
+        files=files,
+    )
+    write_text(out / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
+    return manifest

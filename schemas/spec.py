@@ -1,0 +1,239 @@
+"""The TOML of a task set. One bad spec reports all its faults at once, with dotted paths; no expressions, includes or inheritance."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError
+
+from schemas.episode import Frozen
+from schemas.errors import SpecError
+from schemas.task import RewardWeights
+
+
+class SourceSpec(Frozen):
+    """One export to read."""
+
+    name: str
+    format: str
+    """File name in ingest/sources."""
+    path: str = "."
+    """Relative to the export folder."""
+    zone: str
+    """IANA zone of times that carry none; "UTC" must be said, never assumed."""
+    time_format: str | None = None
+    """strptime format of such times; null where the format's own is fixed (ISO 8601 with offset, Unix seconds)."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Checked by the source's own options model."""
+
+
+class Agreement(Frozen):
+    """Who allowed tokens to link sources."""
+
+    who: str
+    when: str
+    purpose: str
+
+
+class TokenSpec(Frozen):
+    scope: Literal["per_source", "per_supplier", "cross_system"] = "per_source"
+    key_env: str = "RECORDGYM_TOKEN_KEY"
+    """Name of the environment variable that holds the key."""
+    epoch: int = 1
+    agreement: Agreement | None = None
+    """Needed by every scope that links sources, or the build stops."""
+
+
+class DeidSpec(Frozen):
+    language: str = "en"
+    ner: bool = True
+    date_formats: tuple[str, ...] = ()
+    """Extra strptime formats of dates inside texts (ISO 8601 and English month names are always known)."""
+    id_patterns: dict[str, str] = Field(default_factory=dict)
+    """Identity -> regular expression of such ids in free text, e.g. order = "A-\\d{6}"."""
+    allow: tuple[str, ...] = ()
+    """Words of the supplier's own vocabulary that are never people (product and place names)."""
+
+
+class PoliciesSpec(Frozen):
+    path: str
+    """Glob inside the export."""
+    zone: str
+    """In-force dates are days in this zone."""
+
+
+class SystemSpec(Frozen):
+    name: str
+    plugin: str
+    config: dict[str, Any] = Field(default_factory=dict)
+
+
+class WorkflowSpec(Frozen):
+    name: str
+    outcome: Literal["difference", "answer"] = "difference"
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Workflow-specific declarations read by tasks (e.g. the declared API and its answer fields)."""
+
+
+class RuleSpec(Frozen):
+    id: str
+    rule: str
+    """File name in rewards/rules."""
+    workflows: tuple[str, ...] = ()
+    """Workflows it applies to; empty = all."""
+    document: str | None = None
+    versions: tuple[int, ...] = ()
+    """In force with these versions of `document`; empty with a null document = always."""
+    clause: str | None = None
+    hard: bool = True
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+
+class OutcomePattern(Frozen):
+    """Tells the outcome of a record whose system stores no code, from the recorded answer's text."""
+
+    code: str
+    workflow: str | None = None
+    pattern: str
+    """Regular expression searched, case-insensitive, in the recorded answer."""
+
+
+class SelectSpec(Frozen):
+    record_system: str
+    record_kind: str
+    """The kind of record that becomes a task, e.g. helpdesk / ticket."""
+    min_requester_turns: int = 0
+    triviality_p: float = 0.9
+    allow_no_policy: bool = False
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+class RequesterOptions(Frozen):
+    patience: int = 8
+    facts_per_message: int = 2
+    slots: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Slot -> words that ask for it."""
+
+
+class HoldoutSpec(Frozen):
+    group: str = "organisation"
+    """Declared group that never stands on both sides."""
+    share_of_groups: float = 0.25
+    share_of_time: float = 0.25
+    embargo_percentile: float = 0.99
+    waived: dict[str, str] = Field(default_factory=dict)
+    """Group that may cross -> signed reason."""
+    min_per_slice: int = 0
+
+
+class WaiverSpec(Frozen):
+    """A signed exception to a leak check."""
+
+    check: str
+    path: str
+    reason: str
+    signed_by: str
+    expires: str
+
+
+class Spec(Frozen):
+    """`tasks/specs/<name>.toml`."""
+
+    name: str
+    supplier: str
+    sample: bool = False
+    """True for the shipped sample only: a token key file is made on first use."""
+    export: str
+    """Default export folder; EXPORT overrides it."""
+    currency: str = "EUR"
+    seed: int = 1
+    max_steps: int = 30
+    code_book: str | None = None
+    """Code book JSON inside the export, or beside the spec when it starts with "spec:"."""
+    sources: tuple[SourceSpec, ...]
+    policies: PoliciesSpec | None = None
+    tokens: TokenSpec = TokenSpec()
+    deid: DeidSpec = DeidSpec()
+    select: SelectSpec
+    systems: tuple[SystemSpec, ...]
+    workflows: tuple[WorkflowSpec, ...]
+    rules: tuple[RuleSpec, ...] = ()
+    outcomes: tuple[OutcomePattern, ...] = ()
+    requester: RequesterOptions = RequesterOptions()
+    reward: RewardWeights = RewardWeights()
+    holdout: HoldoutSpec = HoldoutSpec()
+    waivers: tuple[WaiverSpec, ...] = ()
+
+
+def faults_of(error: ValidationError, prefix: str = "") -> list[str]:
+    """Each pydantic fault as "dotted.path: message"; values are not repeated (they may be secret)."""
+    faults = []
+    for fault in error.errors(include_url=False, include_input=False):
+        path = ".".join([prefix, *map(str, fault["loc"])] if prefix else map(str, fault["loc"]))
+        faults.append(f"{path or '(top)'}: {fault['msg']}")
+    return faults
+
+
+def load_spec(path: Path) -> Spec:
+    """Reads and checks a spec. Raises SpecError naming every fault."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise SpecError(str(path), ["no such file"]) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SpecError(str(path), [f"not TOML: {error}"]) from error
+    try:
+        spec = Spec.model_validate(raw)
+    except ValidationError as error:
+        raise SpecError(str(path), faults_of(error)) from error
+    if faults := cross_faults(spec):
+        raise SpecError(str(path), faults)
+    return spec
+
+
+def cross_faults(spec: Spec) -> list[str]:
+    """Faults that no single field shows."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    faults = []
+
+    def zone_known(zone: str) -> bool:
+        try:
+            ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, ValueError):
+            return False
+        return True
+
+    for index, source in enumerate(spec.sources):
+        if not zone_known(source.zone):
+            faults.append(f"sources.{index}.zone: {source.zone!r} is not an IANA zone")
+    if spec.policies and not zone_known(spec.policies.zone):
+        faults.append(f"policies.zone: {spec.policies.zone!r} is not an IANA zone")
+    for group, names in {
+        "sources": [s.name for s in spec.sources],
+        "systems": [s.name for s in spec.systems],
+        "workflows": [w.name for w in spec.workflows],
+        "rules": [r.id for r in spec.rules],
+    }.items():
+        for name in sorted({n for n in names if names.count(n) > 1}):
+            faults.append(f"{group}: {name!r} is declared twice")
+    workflows = {w.name for w in spec.workflows}
+    for index, rule in enumerate(spec.rules):
+        for name in rule.workflows:
+            if name not in workflows:
+                faults.append(f"rules.{index}.workflows: {name!r} is not a workflow ({', '.join(sorted(workflows))})")
+    if spec.tokens.scope != "per_source" and spec.tokens.agreement is None:
+        faults.append(
+            f"tokens.agreement: scope {spec.tokens.scope!r} links sources and needs a recorded agreement (who, when, purpose)"
+        )
+    return faults
+
+
+def check_options(model: type[BaseModel], options: dict[str, Any], file: str, path: str) -> Any:
+    """Validates a plug-in's options; SpecError with dotted paths below `path`."""
+    try:
+        return model.model_validate(options)
+    except ValidationError as error:
+        raise SpecError(file, faults_of(error, path)) from error

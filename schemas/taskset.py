@@ -1,0 +1,130 @@
+"""Opening a task set: one side of it, checked against its manifest and certificates, without the answers.
+
+data/tasksets/<name>/
+  manifest.json            TaskSetManifest
+  train/  {tasks,answers,trajectories}.jsonl, manifest.json (SideManifest)
+  heldout/{tasks,answers}.jsonl, manifest.json
+  content/<sha256>         state, provenance, policies, declarations, message forms
+  certificates.jsonl  ledger.parquet  splits.json  report.html  report.json
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from schemas.episode import Frozen
+from schemas.errors import LeakError, StageError
+from schemas.files import get_content, read_json, read_models, sha256_file, sha256_json
+from schemas.task import Answer, Certificate, PolicySpec, TaskSpec
+
+State = dict[str, dict[str, dict[str, dict[str, Any]]]]
+"""{system: {kind: {record_id: {field: value}}}}"""
+
+
+class SideManifest(Frozen):
+    """`train/manifest.json` or `heldout/manifest.json`."""
+
+    taskset: str
+    side: Literal["train", "heldout"]
+    tasks: int
+    files: dict[str, str]
+    """File name -> sha256."""
+    ids: dict[str, str]
+    """Task id -> digest of its row and answer (task_digest): the frozen hold-out."""
+    canary: str = ""
+    """GUID that stands in every held-out file and in no other."""
+
+
+class TaskSetManifest(Frozen):
+    name: str
+    supplier: str
+    schema_version: int = 1
+    code_version: str
+    spec_sha256: str
+    inputs: dict[str, str]
+    counts: dict[str, int]
+    """candidates, kept, train, heldout, one per slice and reason."""
+    forms: str | None = None
+    """Content digest of the message forms: {"ask": {slot: [text, ...]}, "tell": {code: [text, ...]}}, from training records only."""
+    certificates_sha256: str = ""
+    seconds: float = Field(default=0.0, exclude=True)
+
+
+def task_digest(task: TaskSpec, answer: Answer) -> str:
+    """Binds a certificate to the exact task and answer; score bounds are not part of it (they are computed by certifying)."""
+    return sha256_json([task.model_dump(mode="json"), answer.model_dump(mode="json", exclude={"bounds"})])
+
+
+@dataclass(slots=True)
+class TaskSet:
+    """One side of a task set, held in memory; contents are read once and shared by all episodes."""
+
+    folder: Path
+    side: Literal["train", "heldout"]
+    manifest: SideManifest
+    tasks: dict[str, TaskSpec]
+    forms: dict[str, dict[str, list[str]]]
+    _content: dict[str, Any] = field(default_factory=dict)
+    _states: dict[tuple[str, ...], State] = field(default_factory=dict)
+
+    def content(self, digest: str) -> Any:
+        """The stored JSON value; callers must not change it."""
+        if digest not in self._content:
+            self._content[digest] = get_content(self.folder / "content", digest)
+        return self._content[digest]
+
+    def state(self, task: TaskSpec) -> State:
+        """The task's state at the cut, merged from its parts; shared and read-only."""
+        if task.state not in self._states:
+            merged: State = {}
+            for digest in task.state:
+                for system, kinds in self.content(digest).items():
+                    for kind, rows in kinds.items():
+                        merged.setdefault(system, {}).setdefault(kind, {}).update(rows)
+            self._states[task.state] = merged
+        return self._states[task.state]
+
+    def policies(self, task: TaskSpec) -> list[PolicySpec]:
+        return [PolicySpec.model_validate(self.content(digest)) for digest in task.policies]
+
+
+def open_taskset(folder: Path, side: Literal["train", "heldout"], *, certified: bool = True) -> TaskSet:
+    """Opens one side of the task set at `folder`.
+
+    Raises StageError for a missing or changed file, and LeakError where `certified` and a task's certificate is missing,
+    stale (its digest is not the task's) or does not hold. Only the builder, before it has certified, passes certified=False.
+    """
+    here = folder / side
+    manifest = SideManifest.model_validate(read_json(here / "manifest.json"))
+    if manifest.side != side:
+        raise StageError(f"{here}: its manifest says {manifest.side!r}")
+    for name, digest in sorted(manifest.files.items()):
+        if not (here / name).exists():
+            raise StageError(f"{here / name} is missing; build the task set again")
+        if sha256_file(here / name) != digest:
+            raise StageError(f"{here / name} is not what was built; build the task set again")
+    tasks = {task.task_id: task for task in read_models(here / "tasks.jsonl", TaskSpec)}
+    if certified:
+        certificates = {c.task_id: c for c in read_models(folder / "certificates.jsonl", Certificate)}
+        for task_id in tasks:
+            certificate = certificates.get(task_id)
+            if certificate is None:
+                raise LeakError(f"{folder.name}: task {task_id} has no certificate; run `python -m tasks` again")
+            if certificate.task_sha256 != manifest.ids[task_id]:
+                raise LeakError(f"{folder.name}: the certificate of task {task_id} is stale; run `python -m tasks` again")
+            if not certificate.holds:
+                bad = ", ".join(c.id for c in certificate.checks if c.verdict in ("failed", "could_not_run"))
+                raise LeakError(f"{folder.name}: the certificate of task {task_id} does not hold ({bad})")
+    forms: dict[str, dict[str, list[str]]] = {"ask": {}, "tell": {}}
+    top = folder / "manifest.json"
+    if top.exists():
+        whole = TaskSetManifest.model_validate(read_json(top))
+        if whole.forms:
+            forms = get_content(folder / "content", whole.forms)
+    elif certified:
+        raise StageError(f"{top} is missing: the task set was not finished")
+    return TaskSet(folder, side, manifest, tasks, forms)
