@@ -1,0 +1,696 @@
+"""A small but whole task set on disk, made from the schemas alone: what tests of environments, rewards and training open.
+
+`build_taskset(folder)` writes 18 training tasks (each sample workflow in grant and refusal, one under the older
+policy) and 6 held-out ones of another organisation. Same bytes on every call. `python -m tests.taskset_factory FOLDER` writes one for trying things out.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from schemas.episode import RowChange, RowRef, ToolCall
+from schemas.files import put_content, sha256_file, sha256_text, write_json, write_models
+from schemas.spec import RuleSpec, load_spec
+from schemas.task import (
+    Answer,
+    Certificate,
+    Check,
+    Fact,
+    Opening,
+    Outcome,
+    PolicyClause,
+    PolicySpec,
+    ReferenceStep,
+    RequesterSpec,
+    RuleRef,
+    ScoreBounds,
+    SystemRef,
+    TaskSpec,
+)
+from schemas.taskset import SideManifest, TaskSetManifest, task_digest
+
+SPEC = Path(__file__).resolve().parent.parent / "tasks" / "specs" / "helpdesk_v1.toml"
+STARTS = {1: "2025-04-10T09:00:00Z", 2: "2025-09-10T09:00:00Z"}
+"""Policy version -> the instant at which its tasks start."""
+CODES = {
+    "refund": [
+        "refund_granted",
+        "refund_refused_not_late",
+        "refund_refused_window",
+        "refund_refused_single_charge",
+        "refund_refused_approval",
+    ],
+    "cancel": ["order_cancelled", "cancel_refused_shipped"],
+    "address_change": ["address_changed", "address_refused_shipped", "address_refused_identity"],
+    "exchange": ["exchange_created", "exchange_refused_window", "exchange_refused_final_sale"],
+    "account_recovery": ["access_restored", "access_refused_identity"],
+    "goodwill": ["credit_granted", "credit_refused_recent"],
+}
+GRANTS = {codes[0] for codes in CODES.values()}
+FORMS = {
+    "ask": {
+        "order_id": ["Could you tell me the order number, please?"],
+        "postcode": ["For the identity check, what is the postcode on file?"],
+        "phone": ["And which phone number do we have on file?"],
+        "new_address": ["What is the new address?"],
+        "sku": ["Which variant would you like instead?"],
+    },
+    "tell": {code: ["Your request has been decided."] for codes in CODES.values() for code in codes},
+}
+POLICY_TEXTS = {
+    1: {
+        "refunds": {
+            "1.1": "Delivered more than 2 days late: the shipping fee is refunded.",
+            "1.4": "Within 30 days of delivery.",
+            "2.1": "Above 100.00 EUR (standard), 200.00 (gold), 400.00 (platinum) ask for approval first.",
+            "3.1": "Read the order first.",
+            "3.2": "List the payments before a double charge is decided.",
+        },
+        "orders": {
+            "1.1": "Cancel only while placed or packed.",
+            "1.2": "Read the order first.",
+            "3.1": "Exchange within 30 days.",
+        },
+        "accounts": {
+            "1.1": "Unlock only after the identity check.",
+            "2.1": "Goodwill is 10.00 EUR, 25.00 EUR (gold), 50.00 EUR.",
+        },
+    },
+    2: {
+        "refunds": {
+            "1.1": "Delivered more than 3 days late: the shipping fee is refunded.",
+            "1.2": "A damaged item is refunded in full.",
+            "1.3": "A second charge is refunded.",
+            "1.4": "A request under 1.1 or 1.2 arrives within 21 days of delivery.",
+            "2.1": "Above 80.00 EUR (standard), 150.00 EUR (gold), 400.00 EUR (platinum) ask for approval first.",
+            "2.2": "Never more than the order's total.",
+            "3.1": "Read the order first.",
+            "3.2": "List the payments before a double charge is decided.",
+        },
+        "orders": {
+            "1.1": "Cancel only while placed.",
+            "1.2": "Read the order first.",
+            "2.1": "Change an address only before shipping.",
+            "2.2": "Only after the identity check: postcode and phone on file.",
+            "3.1": "Exchange within 21 days of delivery.",
+            "3.2": "Read the order first.",
+            "3.3": "Final-sale lines are not exchanged.",
+        },
+        "accounts": {
+            "1.1": "Unlock a locked account only after the identity check: postcode and phone on file.",
+            "2.1": "A goodwill credit is exactly 15.00 EUR (standard), 30.00 EUR (gold) or 50.00 EUR (platinum).",
+            "2.2": "None if there was a credit in the last 180 days.",
+            "2.3": "Read the account and its credits first.",
+        },
+    },
+}
+
+
+def token(kind: str, *parts: str) -> str:
+    """A token in the form that deid writes, fixed by its parts."""
+    return f"{kind}_{sha256_text('/'.join((kind, *parts)))[:8].upper()}"
+
+
+@dataclass
+class Case:
+    """One request with everything that its task and answer need."""
+
+    key: str
+    workflow: str
+    code: str
+    subject: str
+    text: str
+    version: Literal[1, 2] = 2
+    order: dict[str, Any] | None = None
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    payments: int = 1
+    tier: str = "standard"
+    locked: bool = False
+    credit_at: str | None = None
+    asks: dict[str, str] = field(default_factory=dict)
+    """Slot -> value that the requester tells when asked."""
+    wrong_identity: bool = False
+    amount: int | None = None
+    reason: str | None = None
+    approval: Literal["approved", "denied"] | None = None
+    names_order: bool = False
+
+
+def _order(
+    status: str = "delivered", *, total: int = 6500, promised: str = "2025-09-01", delivered: str | None = None
+) -> dict[str, Any]:
+    return {
+        "status": status,
+        "total_minor": total,
+        "shipping_minor": 590,
+        "placed_at": "2025-03-20T08:00:00Z",
+        "promised_at": f"{promised}T10:00:00Z",
+        "delivered_at": f"{delivered}T10:00:00Z" if delivered else None,
+    }
+
+
+def _line(unit: int = 1500, quantity: int = 1, *, final_sale: bool = False) -> dict[str, Any]:
+    return {"sku": "KETTLE-RED", "product": "kettle", "quantity": quantity, "unit_minor": unit, "final_sale": final_sale}
+
+
+def _cases() -> list[Case]:
+    late = "My order came later than promised. May I have something back?"
+    broken = "The kettle in my order does not look as it should. Please refund it."
+    twice = "I believe that I was charged twice for my order."
+    approve = "The whole machine is scratched. I would like my money back."
+    stop = "I do not need my order any more, please stop it."
+    locked = "I cannot get into my account. Please let me in again."
+    sorry = "I was not happy with your service lately. Can you do something for me?"
+    move = "I am moving, my order should go elsewhere."
+    other = "I would rather have the kettle of my order in another colour."
+    return [
+        Case(
+            "late_grant",
+            "refund",
+            "refund_granted",
+            "late parcel",
+            late,
+            order=_order(delivered="2025-09-06"),
+            lines=[_line()],
+            amount=590,
+            reason="late_delivery",
+        ),
+        Case(
+            "late_refused",
+            "refund",
+            "refund_refused_not_late",
+            "late parcel",
+            late,
+            order=_order(delivered="2025-09-03"),
+            lines=[_line()],
+        ),
+        Case(
+            "damaged_grant",
+            "refund",
+            "refund_granted",
+            "kettle",
+            broken,
+            order=_order(delivered="2025-09-02"),
+            lines=[_line(quantity=2)],
+            amount=3000,
+            reason="damaged_item",
+            names_order=True,
+        ),
+        Case(
+            "damaged_refused",
+            "refund",
+            "refund_refused_window",
+            "kettle",
+            broken,
+            order=_order(promised="2025-08-01", delivered="2025-08-01"),
+            lines=[_line(quantity=2)],
+            names_order=True,
+        ),
+        Case(
+            "double_grant",
+            "refund",
+            "refund_granted",
+            "payment",
+            twice,
+            order=_order(delivered="2025-08-01"),
+            lines=[_line()],
+            payments=2,
+            amount=6500,
+            reason="double_charge",
+        ),
+        Case(
+            "double_refused",
+            "refund",
+            "refund_refused_single_charge",
+            "payment",
+            twice,
+            order=_order(delivered="2025-08-01"),
+            lines=[_line()],
+        ),
+        Case(
+            "approval_grant",
+            "refund",
+            "refund_granted",
+            "machine",
+            approve,
+            order=_order(total=30590, delivered="2025-09-02"),
+            lines=[_line(30000)],
+            amount=30000,
+            reason="damaged_item",
+            approval="approved",
+        ),
+        Case(
+            "approval_refused",
+            "refund",
+            "refund_refused_approval",
+            "machine",
+            approve,
+            order=_order(total=60590, delivered="2025-09-02"),
+            lines=[_line(60000)],
+            amount=60000,
+            reason="damaged_item",
+            approval="denied",
+        ),
+        Case("cancel_grant", "cancel", "order_cancelled", "order", stop, order=_order("placed"), lines=[_line()]),
+        Case(
+            "cancel_grant_old",
+            "cancel",
+            "order_cancelled",
+            "order",
+            stop,
+            1,
+            order=_order("packed", promised="2025-04-12"),
+            lines=[_line()],
+        ),
+        Case("cancel_refused", "cancel", "cancel_refused_shipped", "order", stop, order=_order("packed"), lines=[_line()]),
+        Case("recovery_grant", "account_recovery", "access_restored", "login", locked, locked=True),
+        Case(
+            "recovery_refused", "account_recovery", "access_refused_identity", "login", locked, locked=True, wrong_identity=True
+        ),
+        Case("goodwill_grant", "goodwill", "credit_granted", "service", sorry, amount=1500, reason="goodwill"),
+        Case("goodwill_refused", "goodwill", "credit_refused_recent", "service", sorry, credit_at="2025-07-20T08:00:00Z"),
+        Case(
+            "address_grant",
+            "address_change",
+            "address_changed",
+            "moving",
+            move,
+            order=_order("placed"),
+            lines=[_line()],
+            asks={"new_address": token("ADDRESS", "new")},
+        ),
+        Case(
+            "exchange_grant",
+            "exchange",
+            "exchange_created",
+            "colour",
+            other,
+            order=_order(delivered="2025-09-02"),
+            lines=[_line()],
+            asks={"sku": "KETTLE-BLUE"},
+        ),
+        Case(
+            "exchange_refused",
+            "exchange",
+            "exchange_refused_final_sale",
+            "colour",
+            other,
+            order=_order(delivered="2025-09-02"),
+            lines=[_line(final_sale=True)],
+            asks={"sku": "KETTLE-BLUE"},
+        ),
+    ]
+
+
+HELD_OUT = ("late_grant", "damaged_refused", "cancel_grant", "cancel_refused", "recovery_grant", "goodwill_refused")
+
+
+@dataclass(frozen=True)
+class Ids:
+    """The tokens of one case in one organisation."""
+
+    case: str
+    organisation: str
+
+    def of(self, kind: str, *more: str) -> str:
+        return token(kind, self.organisation, self.case, *more)
+
+
+def _state(case: Case, ids: Ids) -> dict[str, Any]:
+    person, account = ids.of("PERSON"), ids.of("ACCOUNT")
+    start = STARTS[case.version]
+    state: dict[str, Any] = {
+        "helpdesk": {
+            "ticket": {
+                ids.of("TICKET"): {"requester_id": ids.of("USER"), "subject": case.subject, "status": "new", "created_at": start},
+                ids.of("TICKET", "earlier"): {
+                    "requester_id": ids.of("USER"),
+                    "subject": "thanks",
+                    "status": "closed",
+                    "created_at": "2025-02-01T08:00:00Z",
+                    "messages": [{"at": "2025-02-01T08:00:00Z", "from": f"{person}_FIRST", "text": "Thank you, all is well."}],
+                },
+            },
+            "user": {ids.of("USER"): {"name": person, "email": f"{person}_EMAIL", "role": "end-user"}},
+        },
+        "accounts": {
+            "account": {
+                account: {
+                    "organisation": ids.organisation,
+                    "holder_name": person,
+                    "email": f"{person}_EMAIL",
+                    "phone": f"{person}_PHONE",
+                    "billing_address": ids.of("ADDRESS"),
+                    "billing_postcode": ids.of("POSTCODE"),
+                    "tier": case.tier,
+                    "status": "locked" if case.locked else "active",
+                    "opened_at": "2024-01-05T08:00:00Z",
+                }
+            },
+            "credit": {},
+        },
+        "orders": {"order": {}, "line": {}, "shipment": {}, "exchange": {}},
+        "payments": {"payment": {}, "refund": {}},
+        "approvals": {"approval": {}},
+    }
+    if case.credit_at:
+        state["accounts"]["credit"][ids.of("CREDIT")] = {
+            "account_id": account,
+            "amount_minor": 1000,
+            "reason": "goodwill",
+            "created_at": case.credit_at,
+        }
+    if case.order:
+        order = ids.of("ORDER")
+        state["orders"]["order"][order] = {"account_id": account, "ship_to": ids.of("ADDRESS"), **case.order}
+        for index, line in enumerate(case.lines):
+            state["orders"]["line"][ids.of("LINE", str(index))] = {"order_id": order, **line}
+        if case.order["status"] in ("shipped", "delivered"):
+            state["orders"]["shipment"][ids.of("SHIPMENT")] = {
+                "order_id": order,
+                "carrier": "post",
+                "status": case.order["status"],
+                "shipped_at": "2025-08-28T08:00:00Z",
+                "delivered_at": case.order["delivered_at"],
+            }
+        for index in range(case.payments):
+            state["payments"]["payment"][ids.of("PAYMENT", str(index))] = {
+                "order_id": order,
+                "amount_minor": case.order["total_minor"],
+                "status": "captured",
+                "captured_at": f"2025-03-20T08:0{index}:00Z",
+            }
+    return state
+
+
+def _bystanders() -> dict[str, Any]:
+    """Rows of customers that no task is about: what every task shares."""
+    state: dict[str, Any] = {}
+    for number in range(3):
+        other = Case(
+            f"bystander{number}", "refund", "refund_granted", "", "", 1, order=_order(delivered="2025-04-01"), lines=[_line()]
+        )
+        for system, kinds in _state(other, Ids(other.key, token("ORG", "other"))).items():
+            for kind, rows in kinds.items():
+                state.setdefault(system, {}).setdefault(kind, {}).update(rows)
+    return state
+
+
+class _Path:
+    """Collects the reference steps of one case and where each argument came from."""
+
+    def __init__(self) -> None:
+        self.steps: list[ReferenceStep] = []
+
+    def add(self, tool: str, *, planned: bool, rules: tuple[str, ...] = (), **arguments: tuple[Any, str]) -> str:
+        self.steps.append(
+            ReferenceStep(
+                call=ToolCall(tool=tool, arguments={k: v for k, (v, _) in arguments.items()}),
+                planned=planned,
+                required_by=rules,
+                derived_from={k: source for k, (_, source) in arguments.items()},
+            )
+        )
+        return f"step {len(self.steps) - 1}"
+
+
+def _facts(case: Case, ids: Ids) -> tuple[Fact, ...]:
+    told = dict(case.asks)
+    if case.order and not case.names_order:
+        told["order_id"] = ids.of("ORDER")
+    if case.workflow in ("account_recovery", "address_change"):
+        told["postcode"] = token("POSTCODE", "wrong") if case.wrong_identity else ids.of("POSTCODE")
+        told["phone"] = f"{ids.of('PERSON')}_PHONE"
+    said = {
+        "order_id": "The order number is {}.",
+        "postcode": "My postcode is {}.",
+        "phone": "You have {} on file.",
+        "new_address": "Please send it to {}.",
+        "sku": "I would like {} instead.",
+    }
+    facts = [
+        Fact(id=f"f{index}", slots=(slot,), values={slot: value}, question=FORMS["ask"][slot][0], answer=said[slot].format(value))
+        for index, (slot, value) in enumerate(sorted(told.items()), 1)
+    ]
+    unasked = Fact(id="v1", slots=("remark",), answer="Take your time, I am at home all day.", volunteered=True)
+    return (*facts, unasked)
+
+
+def _reference(case: Case, ids: Ids, facts: tuple[Fact, ...]) -> tuple[ReferenceStep, ...]:
+    path = _Path()
+    account, order, email = ids.of("ACCOUNT"), ids.of("ORDER"), f"{ids.of('PERSON')}_EMAIL"
+    source = {slot: f"fact {fact.id}" for fact in facts for slot in fact.values}
+    if asked := [FORMS["ask"][slot][0] for fact in facts for slot in fact.values]:
+        for text in [" ".join(asked[i : i + 2]) for i in range(0, len(asked), 2)]:
+            path.add("reply_to_requester", planned=True, text=(text, "constant"))
+    if case.order:
+        where = "opening" if case.names_order else source["order_id"]
+        read = path.add("get_order", planned=True, rules=("refund_reads_order",), order_id=(order, where))
+        if case.payments > 1 or "charged" in case.text:
+            read_payments = path.add("list_payments", planned=True, order_id=(order, where))
+        if case.workflow == "address_change":
+            path.add(
+                "verify_identity",
+                planned=True,
+                rules=("address_verifies_identity",),
+                account_id=(account, read),
+                postcode=(ids.of("POSTCODE"), source["postcode"]),
+                phone=(f"{ids.of('PERSON')}_PHONE", source["phone"]),
+            )
+            path.add(
+                "change_address",
+                planned=False,
+                order_id=(order, where),
+                new_address=(case.asks["new_address"], source["new_address"]),
+            )
+        if case.approval:
+            path.add(
+                "request_approval",
+                planned=False,
+                rules=("refund_approval_v2",),
+                about=(order, where),
+                amount_minor=(case.amount, read),
+            )
+        if case.code == "refund_granted":
+            amount = read_payments if case.reason == "double_charge" else read
+            path.add(
+                "create_refund",
+                planned=False,
+                order_id=(order, where),
+                amount_minor=(case.amount, amount),
+                reason=(case.reason, "enum"),
+            )
+        if case.code == "order_cancelled":
+            path.add("cancel_order", planned=False, order_id=(order, where))
+        if case.code == "exchange_created":
+            line = ids.of("LINE", "0")
+            path.add(
+                "create_exchange",
+                planned=False,
+                order_id=(order, where),
+                line_id=(line, read),
+                new_sku=(case.asks["sku"], source["sku"]),
+            )
+        path.add("resolve", planned=False, code=(case.code, "enum"), about=(order, where))
+        return tuple(path.steps)
+    found = path.add("find_account", planned=True, email=(email, "opening"))
+    if case.workflow == "account_recovery":
+        postcode = next(f.values["postcode"] for f in facts if "postcode" in f.values)
+        path.add(
+            "verify_identity",
+            planned=True,
+            rules=("recovery_verifies_identity",),
+            account_id=(account, found),
+            postcode=(postcode, source["postcode"]),
+            phone=(f"{ids.of('PERSON')}_PHONE", source["phone"]),
+        )
+        if case.code == "access_restored":
+            path.add("unlock_account", planned=False, account_id=(account, found))
+    else:
+        path.add("get_account", planned=True, rules=("credit_reads_account",), account_id=(account, found))
+        path.add("list_credits", planned=True, rules=("credit_reads_account",), account_id=(account, found))
+        if case.code == "credit_granted":
+            path.add("read_policy", planned=True, document=("accounts", "opening"), clause=("2.1", "constant"))
+            path.add(
+                "grant_credit",
+                planned=False,
+                account_id=(account, found),
+                amount_minor=(case.amount, "policy accounts 2 2.1"),
+                reason=(case.reason, "enum"),
+            )
+    path.add("resolve", planned=False, code=(case.code, "enum"), about=(account, found))
+    return tuple(path.steps)
+
+
+def _changes(case: Case, ids: Ids) -> tuple[RowChange, ...]:
+    account, order = ids.of("ACCOUNT"), ids.of("ORDER")
+
+    def created(system: str, kind: str, **fields: Any) -> RowChange:
+        return RowChange(system=system, kind=kind, op="create", record_id=None, fields=fields)
+
+    def updated(system: str, kind: str, record: str, **fields: Any) -> RowChange:
+        return RowChange(system=system, kind=kind, op="update", record_id=record, fields=fields)
+
+    changes: list[RowChange] = []
+    if case.approval:
+        changes.append(created("approvals", "approval", about=order, amount_minor=case.amount, decision=case.approval))
+    match case.code:
+        case "refund_granted":
+            changes.append(created("payments", "refund", order_id=order, amount_minor=case.amount, reason=case.reason))
+        case "order_cancelled":
+            changes.append(updated("orders", "order", order, status="cancelled"))
+        case "address_changed":
+            changes.append(updated("orders", "order", order, ship_to=case.asks["new_address"]))
+        case "exchange_created":
+            line = ids.of("LINE", "0")
+            changes.append(created("orders", "exchange", order_id=order, line_id=line, new_sku=case.asks["sku"]))
+        case "access_restored":
+            changes.append(updated("accounts", "account", account, status="active"))
+        case "credit_granted":
+            changes.append(created("accounts", "credit", account_id=account, amount_minor=case.amount, reason=case.reason))
+    return tuple(changes)
+
+
+IGNORED = (
+    "payments.refund.created_at",
+    "orders.exchange.created_at",
+    "accounts.credit.created_at",
+    "approvals.approval.requested_at",
+    "approvals.approval.decided_at",
+)
+
+
+def _rules(specs: tuple[RuleSpec, ...], version: int) -> tuple[RuleRef, ...]:
+    return tuple(
+        RuleRef(
+            id=r.id,
+            rule=r.rule,
+            sentence=f"{r.document} {r.clause}: {r.id.replace('_', ' ')}",
+            parameters=r.parameters,
+            document=r.document,
+            version=version,
+            clause=r.clause,
+            hard=r.hard,
+        )
+        for r in specs
+        if version in r.versions
+    )
+
+
+def _task(
+    case: Case, organisation: str, content: Callable[[Any], str], shared: str, name: str, side: str
+) -> tuple[TaskSpec, Answer]:
+    spec = load_spec(SPEC)
+    ids = Ids(case.key, organisation)
+    facts = _facts(case, ids)
+    person = ids.of("PERSON")
+    started = STARTS[case.version]
+    slots = {slot: list(words) for slot, words in spec.requester.slots.items()}
+    extra: dict[str, dict[str, Any]] = {
+        "helpdesk": {"codes": [code for codes in CODES.values() for code in codes], "slots": slots}
+    }
+    policies = [
+        PolicySpec(
+            document=document,
+            version=case.version,
+            title=document.title(),
+            clauses=tuple(PolicyClause(clause=c, text=t) for c, t in clauses.items()),
+        )
+        for document, clauses in POLICY_TEXTS[case.version].items()
+    ]
+    task = TaskSpec(
+        task_id=f"{name}-{case.key}" if side == "train" else f"{name}-h-{case.key}",
+        taskset=name,
+        workflow=case.workflow,
+        started_at=started,
+        organisation=organisation,
+        opening=Opening(
+            record=RowRef(system="helpdesk", kind="ticket", record_id=ids.of("TICKET")),
+            requester_id=ids.of("USER"),
+            requester_name=person,
+            contact=f"{person}_EMAIL",
+            subject=case.subject,
+            text=f"{case.text} It is order {ids.of('ORDER')}." if case.names_order else case.text,
+            received_at=started,
+        ),
+        systems=tuple(
+            SystemRef(name=s.name, plugin=s.plugin, config={**s.config, **extra.get(s.name, {})}) for s in spec.systems
+        ),
+        state=(shared, content(_state(case, ids))),
+        policies=tuple(content(p.model_dump(mode="json")) for p in policies),
+        rules=_rules(spec.rules, case.version),
+        requester=RequesterSpec(
+            facts=facts,
+            dont_know=("I am sorry, I could not say.",),
+            patience=spec.requester.patience,
+            facts_per_message=spec.requester.facts_per_message,
+        ),
+        max_steps=spec.max_steps,
+        slice="train" if side == "train" else "unseen_organisations",
+    )
+    about = ids.of("ORDER") if case.order else ids.of("ACCOUNT")
+    outcome = Outcome(kind="difference", code=case.code, about=about, changes=_changes(case, ids), ignored_fields=IGNORED)
+    return task, Answer(
+        task_id=task.task_id,
+        outcome=outcome,
+        outcome_class="grant" if case.code in GRANTS else "refuse",
+        reference=_reference(case, ids, facts),
+        bounds=ScoreBounds(g_min=-0.65, g_max=0.9),
+    )
+
+
+def build_taskset(folder: Path, *, name: str = "small", cases: tuple[str, ...] = ()) -> Path:
+    """Writes a valid task set into `folder` (both sides, contents, certificates, manifests) and returns it.
+
+    `cases` keeps only the training cases of those keys. `schemas.taskset.open_taskset(folder, "train")` opens the result.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def content(value: Any) -> str:
+        return put_content(folder / "content", value)
+
+    shared = content(_bystanders())
+    sides: dict[str, list[tuple[TaskSpec, Answer]]] = {"train": [], "heldout": []}
+    for case in _cases():
+        if not cases or case.key in cases:
+            sides["train"].append(_task(case, token("ORG", "seen"), content, shared, name, "train"))
+        if case.key in HELD_OUT:
+            sides["heldout"].append(_task(case, token("ORG", "unseen"), content, shared, name, "heldout"))
+    certificates = []
+    for side, pairs in sides.items():
+        here = folder / side
+        write_models(here / "tasks.jsonl", [task for task, _ in pairs])
+        write_models(here / "answers.jsonl", [answer for _, answer in pairs])
+        digests = {task.task_id: task_digest(task, answer) for task, answer in pairs}
+        files = {file: sha256_file(here / file) for file in ("tasks.jsonl", "answers.jsonl")}
+        write_json(
+            here / "manifest.json",
+            SideManifest(
+                taskset=name, side="train" if side == "train" else "heldout", tasks=len(pairs), files=files, ids=digests
+            ).model_dump(mode="json"),
+        )
+        certificates += [
+            Certificate(task_id=i, task_sha256=d, code_version="test", checks=(Check(id="C1", verdict="passed"),))
+            for i, d in digests.items()
+        ]
+    write_models(folder / "certificates.jsonl", certificates)
+    manifest = TaskSetManifest(
+        name=name,
+        supplier="sample",
+        code_version="test",
+        spec_sha256=sha256_file(SPEC),
+        inputs={},
+        counts={side: len(pairs) for side, pairs in sides.items()},
+        forms=content(FORMS),
+        certificates_sha256=sha256_file(folder / "certificates.jsonl"),
+    )
+    write_json(folder / "manifest.json", manifest.model_dump(mode="json"))
+    return folder
+
+
+if __name__ == "__main__":
+    print(build_taskset(Path(sys.argv[1])))
