@@ -25,7 +25,8 @@ def run_shards(
 ) -> Iterator[Path]:
     """Yields each job's folder as it finishes, in no particular order.
 
-    A pool breaks as a whole when one worker dies: the unfinished jobs are submitted again to a new one, at most MAX_POOL_RESTARTS times.
+    A pool breaks as a whole when one worker dies: the unfinished jobs are submitted again to a new one, at most
+    MAX_POOL_RESTARTS times.
     """
     if engine not in ENGINES:
         raise StageError(f"engine {engine!r} is not one of {', '.join(ENGINES)}")

@@ -39,7 +39,8 @@ class Shard:
 @dataclass(frozen=True, slots=True)
 class Stage:
     """What `run_stage` needs. `work(payload, folder)` writes the shard's files into `folder`; `finish(shard_folders, folder)`
-    writes the stage's output into `folder` and returns its counts. Both must be deterministic; `work` must be a module-level function."""
+    writes the stage's output into `folder` and returns its counts. Both must be deterministic; `work` must be a
+    module-level function."""
 
     name: str
     out: Path

@@ -25,7 +25,8 @@ EVENT_COLUMNS: dict[str, str] = {
     "ts_grain_s": "int",
     "reference": "str",
 }
-"""Column -> type. `str` is nullable text, `int` a nullable 64-bit integer, `ts` a UTC timestamp with microseconds (Parquet timestamp[us, tz=UTC]).
+"""Column -> type. `str` is nullable text, `int` a nullable 64-bit integer, `ts` a UTC timestamp with microseconds
+(Parquet timestamp[us, tz=UTC]).
 
 organisation   customer organisation that the record belongs to; null where the system does not say
 system, kind, record_id   the record, e.g. ("orders", "order", "A-104327")
@@ -35,11 +36,13 @@ recorded_ts    when the system knew it; equal to event_ts where a system has one
 actor_id       who did it ("helpdesk:user:361..."), or null
 type           an EventType
 field          the field that a create/change sets; null on the row that says that the record exists, and on messages
-value_json     JSON text of the field's value; for a link: {"system","kind","record_id"} of the other end, with `field` the link's name
+value_json     JSON text of the field's value; for a link: {"system","kind","record_id"} of the other end, with `field` the
+               link's name
 text           body of a message, plain text (the raw stays in the export, reachable by source_file and source_pos)
 visibility     "public" | "internal" for messages, else null
 source_file    path inside the export; in clean data always "vault"
-source_pos     "line:17" | "row:orders_history:881" | "member:dialogues/101.json#events/3"; in clean data a reference that only the vault resolves
+source_pos     "line:17" | "row:orders_history:881" | "member:dialogues/101.json#events/3"; in clean data a reference that
+               only the vault resolves
 ts_text, ts_zone   the time's original text and declared zone (null in clean data)
 ts_grain_s     grain of event_ts in seconds (0 exact, 60 minute, 86400 day): the event lies in [event_ts, event_ts + grain)
 reference      id of the case on whose account a write was made (for a refund: the ticket's record_id), or null
@@ -89,7 +92,8 @@ POLICY_COLUMNS: dict[str, str] = {
     "source_file": "str",
     "source_pos": "str",
 }
-"""One row a numbered clause; in_force_from/to are half-open instants (a day-grain date starts at 00:00 in the supplier's zone); to = null: still in force."""
+"""One row a numbered clause; in_force_from/to are half-open instants (a day-grain date starts at 00:00 in the supplier's
+zone); to = null: still in force."""
 QUARANTINE_COLUMNS: dict[str, str] = {
     "source": "str",
     "source_file": "str",

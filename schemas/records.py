@@ -12,12 +12,19 @@ FieldType = Literal[
     "code", "text", "money", "int", "number", "bool", "time", "date", "id",
     "name", "email", "phone", "address", "postcode", "login", "tags", "json",
 ]  # fmt: skip
-"""Closed set. `money` is integer minor units. `id` needs `identity`. name/email/phone/address/postcode/login are personal data
-(tokenised by deid); `text` is free text (detected and rewritten by deid); `code`, numbers, times and bools pass (times shifted)."""
+"""Closed set. `money` is integer minor units. `id` needs `identity`. name/email/phone/address/postcode/login are personal
+data (tokenised by deid); `text` is free text (detected and rewritten by deid); `code`, numbers, times and bools pass (times
+shifted)."""
 
 KnownAt = Literal["start", "history", "static", "post_hoc", "never"]
-"""start: given by the opening itself · history: rebuilt from the change history · static: the supplier declares that it never changes,
-so the current row's value holds from the record's creation · post_hoc: decided by the handling, never shown · never: cannot be rebuilt, dropped."""
+"""When a field's value may be known.
+
+start      given by the opening itself
+history    rebuilt from the change history
+static     the supplier declares that it never changes, so the current row's value holds from the record's creation
+post_hoc   decided by the handling, never shown
+never      cannot be rebuilt, dropped
+"""
 
 
 class FieldRule(Frozen):

@@ -1,4 +1,4 @@
-"""A task in two halves: what an agent may cause to be shown (`TaskSpec`) and the answer that only graders and certificates open (`Answer`)."""
+"""A task in two halves: what an agent may cause to be shown (`TaskSpec`), and the `Answer` that only graders and `certify` open."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class Outcome(Frozen):
     answer: dict[str, Any] = Field(default_factory=dict)
     ignored_fields: tuple[str, ...] = ()
     """"system.kind.field" that no one decided (ids, stamps)."""
-    alternatives: tuple["Outcome", ...] = ()
+    alternatives: tuple[Outcome, ...] = ()
     """Outcomes that are equally right."""
 
 

@@ -49,7 +49,7 @@ class TaskSetManifest(Frozen):
     counts: dict[str, int]
     """candidates, kept, train, heldout, one per slice and reason."""
     forms: str | None = None
-    """Content digest of the message forms: {"ask": {slot: [text, ...]}, "tell": {code: [text, ...]}}, from training records only."""
+    """Content digest of the message forms: {"ask": {slot: [text, ...]}, "tell": {code: [text, ...]}}; training records only."""
     certificates_sha256: str = ""
     seconds: float = Field(default=0.0, exclude=True)
 
