@@ -1,4 +1,4 @@
-"""The TOML of a task set: no expressions, includes or inheritance. A bad spec reports all its faults at once, with dotted paths."""
+"""The TOML of a task set: no expressions, includes or inheritance. A bad spec reports all its faults, with dotted paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A task in two halves: what an agent may cause to be shown (`TaskSpec`), and the `Answer` that only graders and `certify` open."""
+"""A task in two halves: what an agent may cause to be shown (`TaskSpec`), and the `Answer` that only graders open."""
 
 from __future__ import annotations
 
