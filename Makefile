@@ -1,0 +1,111 @@
+# The table of contents: `make` lists it. Each target sets up what it needs, the virtual environment included.
+SPEC   ?= tasks/specs/helpdesk_v1.toml
+EXPORT ?=
+TASK   ?=
+WORKERS ?= 0
+TICKETS ?=
+PYTHON ?= python3
+TEST   ?= tests
+TEST_WORKERS ?= auto
+ARGS   ?=
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# One target at a time: the stages follow one another and each uses all processors itself (so `make -j` is safe, and not faster).
+.NOTPARALLEL:
+.PHONY: help setup taskset sample ingest deid build-tasks train evaluate report play explain test lint bench lock schemas clean-data
+
+VENV   := .venv
+PY     := $(VENV)/bin/python
+READY  := $(VENV)/.ready
+DATA   := $(or $(RECORDGYM_DATA),data)
+FIELD   = $(shell sed -n 's/^$(1) *= *"\{0,1\}\([^"#]*[^"\# ]\).*/\1/p' "$(SPEC)" 2>/dev/null | head -n 1)
+TASKSET  := $(call FIELD,name)
+SUPPLIER := $(call FIELD,supplier)
+# The sample is made where the spec is the sample's and no other export is named.
+NEEDS_SAMPLE := $(if $(EXPORT),,$(filter true,$(call FIELD,sample)))
+
+help: ## what there is
+	@echo 'recordgym: records of enterprise systems -> certified tasks -> trained agents'
+	@echo
+	@echo '  make ingest deid build-tasks                               the sample, from nothing to a certified task set'
+	@echo '  make ingest deid build-tasks SPEC=my.toml EXPORT=folder    your own export (a spec names the variable of its token key)'
+	@echo '  make test                                                  every test'
+	@echo
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  \1|\2/' | column -t -s '|'
+	@echo
+	@echo '  variables: SPEC=$(SPEC) EXPORT=$(EXPORT) TASK=$(TASK) WORKERS=$(WORKERS) (0: one per processor) TICKETS=$(TICKETS) ARGS=$(ARGS)'
+	@echo '  each is the same as `.venv/bin/python -m samples|ingest|deid|tasks|environments|training.ppo|training.evaluate`, which explain themselves with --help'
+
+setup: $(READY) ## the virtual environment, from requirements.lock
+
+$(READY): requirements.lock pyproject.toml
+	@command -v git >/dev/null || { echo 'error: git is not installed (Debian: apt-get install git)' >&2; exit 2; }
+	@for python in '$(PYTHON)' python3.11 python3.12 python3.13; do \
+	   if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
+	 done; \
+	 if [ -z "$${found:-}" ]; then \
+	   echo 'error: Python 3.11 or newer is needed, none was found (name one: make PYTHON=/path/to/python3.11 ...)' >&2; exit 2; fi; \
+	 if ! "$$found" -c 'import ensurepip, venv' 2>/dev/null; then \
+	   echo "error: $$found cannot make virtual environments (Debian: apt-get install python3-venv)" >&2; exit 2; fi; \
+	 if ! [ -x $(PY) ]; then "$$found" -m venv $(VENV); fi
+	@echo "setting up $(VENV): $$(grep -c == requirements.lock) packages, once, in a few minutes" >&2
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+sample: $(READY) ## the synthetic supplier's exports (data/raw/sample) and their truth (data/truth/sample)
+	@$(PY) -m samples $(if $(TICKETS),--tickets $(TICKETS))
+
+ingest: $(READY) $(if $(NEEDS_SAMPLE),sample) ## an export -> data/records/<supplier>
+	@$(PY) -m ingest --spec "$(SPEC)" $(if $(EXPORT),--export "$(EXPORT)") --workers $(WORKERS)
+
+deid: $(READY) ## records -> data/clean/<supplier>: tokens instead of people (ingests first where there is nothing)
+	@[ -e "$(DATA)/records/$(SUPPLIER)/manifest.json" ] || $(MAKE) --no-print-directory ingest
+	@$(PY) -m deid --spec "$(SPEC)" --workers $(WORKERS)
+
+build-tasks: $(READY) ## clean records -> data/tasksets/<name>: certified tasks, hold-out, report
+	@[ -e "$(DATA)/clean/$(SUPPLIER)/manifest.json" ] || $(MAKE) --no-print-directory deid
+	@$(PY) -m tasks --spec "$(SPEC)" --workers $(WORKERS)
+
+taskset: $(READY)
+	@[ -e "$(DATA)/tasksets/$(TASKSET)/manifest.json" ] || $(MAKE) --no-print-directory build-tasks
+
+play: taskset ## play a task yourself in the terminal (TASK=..., else one is picked)
+	@$(PY) -m environments play $(TASKSET) $(TASK)
+
+explain: taskset ## why a record became a task, and where what the agent sees comes from (TASK=... needed)
+	@$(PY) -m tasks explain $(TASKSET) $(TASK)
+
+train: taskset ## warm start, PPO and held-out evaluation on the CPU -> data/runs/<id>
+	@$(PY) -m training.ppo --taskset $(TASKSET) $(ARGS)
+
+report: taskset ## where the reports of the task set and of its runs lie
+	@ls -1 "$(DATA)/tasksets/$(TASKSET)/report.html"
+	@ls -1d "$(DATA)"/runs/*/ 2>/dev/null || echo 'no runs yet: make train'
+
+test: $(READY) ## every test (TEST=tests/unit/rewards for some)
+	@$(PY) -m pytest -n $(TEST_WORKERS) --dist loadfile $(TEST)
+
+lint: $(READY) ## format, style, types, who imports whom, declared dependencies
+	@$(PY) -m ruff format --check .
+	@$(PY) -m ruff check .
+	@$(PY) -m mypy
+	@$(VENV)/bin/lint-imports
+	@$(VENV)/bin/deptry .
+
+bench: $(READY) ## figures against the sample's truth and named peers
+	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) "$$script"; done
+
+schemas: $(READY) ## write schemas/json/*.json again after a change of a type that crosses a file
+	@$(PY) -m schemas export
+
+lock: $(READY) ## write requirements.lock again after a change of the dependencies in pyproject.toml
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[data,deid,quality,gym,train,dev]'
+	@$(PY) .ci/lock.py
+
+clean-data: ## remove what the stages wrote (exports of your own, runs, keys and vaults stay)
+	@for part in raw/sample truth records clean tasksets; do rm -rf "$(DATA)/$$part"; done
+	@echo "removed from $(DATA): raw/sample truth records clean tasksets"
