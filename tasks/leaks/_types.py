@@ -1,0 +1,77 @@
+"""What every leak check reads (`LeakInput`), says (`Finding`) and exports (`Leak`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from schemas.records import CodeBook
+from schemas.task import Answer, TaskSpec
+
+Verdict = Literal["passed", "failed", "not_applicable", "could_not_run", "waived"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the leak report. A check that finds nothing says so with one "passed" line; "could not run" is never "passed"."""
+
+    check: str
+    """File name of the check."""
+    verdict: Verdict
+    path: str = ""
+    """Where, e.g. "state/orders/order/ORDER_12345678/delivered_at" or "opening/text"; what a waiver's glob is matched against."""
+    detail: str = ""
+    """Ids, counts and positions; never the text of a record."""
+    task_ids: tuple[str, ...] = ()
+    """Tasks concerned; the builder drops these (or fails where a finding concerns the set as a whole: empty)."""
+    waiver: str = ""
+    """Who signed it off and why, where the verdict is "waived"."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeakInput:
+    """A whole task set in memory, with what only the builder knows about the time after each cut."""
+
+    tasks: tuple[TaskSpec, ...]
+    """Both sides; `task.slice` tells which ("train", or one of the held-out slices); `task.started_at` is the cut."""
+    answers: Mapping[str, Answer]
+    """Task id -> answer."""
+    content: Callable[[str], Any]
+    """Digest -> stored JSON value (state parts, policies, declarations)."""
+    code_book: CodeBook
+    later_messages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Task id -> bodies of the human agents' messages after the cut (public and internal)."""
+    first_seen: Mapping[str, str] = field(default_factory=dict)
+    """Identifier (token) -> ISO 8601 UTC instant at which the records first hold it."""
+    groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Declared group (customer, organisation, wizard ...) -> task id -> member; `task.organisation` is always checked."""
+    waived_groups: Mapping[str, str] = field(default_factory=dict)
+    """Group that may cross the hold-out -> signed reason (spec.holdout.waived)."""
+    closed_at: Mapping[str, str] = field(default_factory=dict)
+    """Task id -> ISO 8601 UTC instant at which the case was closed."""
+    boundary: str | None = None
+    """ISO 8601 UTC instant after which time-held-out tasks start; null where nothing is held out by time."""
+    embargo_s: Mapping[str, float] = field(default_factory=dict)
+    """Workflow -> embargo in seconds before the boundary."""
+    policy_times: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    """"document vN" -> in force [from, to) as ISO 8601 UTC instants; null = open."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Path inside the task-set folder -> text, of every file but content/ (for the canary and grader-constant checks)."""
+    canary: str = ""
+    """GUID that stands in every held-out file and in no other; "" before the files are written: its check does not apply."""
+    seed: int = 1
+
+    def held_out(self, task: TaskSpec) -> bool:
+        return task.slice != "train"
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """One leak check: `run` returns its findings (none = passed), `planted` puts in a leak that `run` must find."""
+
+    name: str
+    run: Callable[[LeakInput], list[Finding]]
+    planted: Callable[[LeakInput], LeakInput]
+    statistical: bool = False
+    """True: tells a leak by probability over the set; false: by evidence at a place."""
