@@ -97,6 +97,10 @@ class RewardWeights(Frozen):
     violation: float = 0.65
     delay: float = 0.2
     gamma: float = 1.0
+    composition: Literal["events", "kpi"] = "events"
+    """events: the sum above. kpi: satisfaction x compliance x speed, each in [0, 1], at the finishing act and 0 elsewhere."""
+    milestones: dict[str, float] = Field(default_factory=dict)
+    """Tool -> quality in [0, 1] credited once, at its first accepted write that is right; none by default."""
 
 
 class TaskSpec(Frozen):
