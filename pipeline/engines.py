@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -13,6 +17,18 @@ from schemas.errors import StageError
 
 ENGINES = ("inline", "pool")
 MAX_POOL_RESTARTS = 5
+
+
+def _begin_worker(parent: int) -> None:
+    """Ctrl-C is the parent's to handle; and a worker whose parent was killed ends instead of waiting for work for ever."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def run_shards(
@@ -37,9 +53,10 @@ def run_shards(
     left = {folder: payload for payload, folder in jobs}
     context = multiprocessing.get_context("spawn")
     for _ in range(MAX_POOL_RESTARTS + 1):
-        with ProcessPoolExecutor(max_workers=min(workers, len(left)), mp_context=context) as pool:
-            futures = [pool.submit(run, work, payload, folder) for folder, payload in left.items()]
+        size = min(workers, len(left))
+        with ProcessPoolExecutor(size, context, initializer=_begin_worker, initargs=(os.getpid(),)) as pool:
             try:
+                futures = [pool.submit(run, work, payload, folder) for folder, payload in left.items()]
                 for future in as_completed(futures):
                     folder = future.result()
                     del left[folder]

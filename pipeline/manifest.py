@@ -9,33 +9,18 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from schemas.episode import Frozen
-from schemas.errors import StageError
+from schemas.errors import SourceError, StageError
 from schemas.files import read_json, sha256_file
+from schemas.manifest import Manifest
 
+__all__ = ["MANIFEST", "SCHEMA_VERSION", "Manifest", "code_version", "damaged", "read_manifest", "require_stage"]
 SCHEMA_VERSION = 1
 MANIFEST = "manifest.json"
 
 
-class Manifest(Frozen):
-    """`seconds` are kept apart in timings.json, so that a finished folder has the same bytes however often it was killed."""
-
-    stage: str
-    schema_version: int
-    key: str
-    """Digest of stage, inputs, code version and settings: the same key means the same bytes."""
-    code_version: str
-    inputs: dict[str, str]
-    """Input name -> sha256."""
-    counts: dict[str, int]
-    """Rows in, out and quarantined, per kind; rows_in = rows_out + rows_quarantined where a stage reads rows."""
-    files: dict[str, str]
-    """Output file, relative -> sha256."""
-
-
 @cache
 def code_version(*packages: str) -> str:
-    """Digest (16 hex digits) of the Python, TOML and template files of `packages`, so that a changed stage runs again."""
+    """Digest (16 hex digits) of the Python and template files of `packages`, so that a changed stage runs again."""
     digest = hashlib.sha256()
     for package in sorted(packages):
         module = import_module(package)
@@ -54,7 +39,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise StageError(f"{folder} holds no finished stage ({MANIFEST} is missing); run the stage before this one")
     try:
         return Manifest.model_validate(read_json(path))
-    except ValidationError as error:
+    except (ValidationError, SourceError) as error:
         raise StageError(f"{path} is not a manifest of this version; delete {folder} and run the stage again") from error
 
 

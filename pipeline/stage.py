@@ -6,6 +6,7 @@ The bytes do not depend on the number of workers nor on what was killed. Does no
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -23,6 +24,9 @@ from schemas.errors import StageError
 from schemas.files import sha256_file, sha256_json, write_json, write_text
 
 WORK = ".work"
+LOCK = ".lock"
+TIMINGS = "timings.json"
+UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Stage:
 def _locked(out: Path) -> Iterator[None]:
     try:
         out.mkdir(parents=True, exist_ok=True)
-        handle = (out / ".lock").open("w")
+        handle = (out / LOCK).open("w")
     except OSError as error:
         raise StageError(f"cannot write in {out}: {error.strerror}") from error
     with handle:
@@ -72,12 +76,23 @@ def _locked(out: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _teaching(out: Path) -> Iterator[None]:
+    """A full disk or a missing permission is the operator's to mend: one line; finished shards are kept."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        raise StageError(f"cannot write in {out}: {error.strerror}; finished work is kept, run the same command again") from error
+
+
 def finished(stage: Stage) -> Manifest | None:
     """The manifest, if the stage's output is whole and of this key; else None."""
     try:
         manifest = read_manifest(stage.out)
     except StageError:
-        return None
+        return None  # nothing there, or what is there is not whole: it is made again
     if manifest.key != stage.key or manifest.stage != stage.name or damaged(stage.out, manifest):
         return None
     return manifest
@@ -88,8 +103,9 @@ def run_stage(stage: Stage, *, workers: int = 0, engine: str = "pool", quiet: bo
 
     Raises StageError where the output folder cannot be written or another run holds it; errors of `work` pass through.
     """
-    with _locked(stage.out):
+    with _locked(stage.out), _teaching(stage.out):
         if done := finished(stage):
+            shutil.rmtree(stage.out / WORK, ignore_errors=True)  # left where a run was killed between its last two acts
             return done, False
         started = time.monotonic()
         work_dir = stage.out / WORK / stage.key[:16]
@@ -110,9 +126,8 @@ def run_stage(stage: Stage, *, workers: int = 0, engine: str = "pool", quiet: bo
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir()
         counts = dict(stage.finish(folders, staging))
-        manifest = _publish(stage, staging, counts)
-        write_json(stage.out / "timings.json", {"seconds": round(time.monotonic() - started, 3)})
-        shutil.rmtree(stage.out / WORK)
+        manifest = _publish(stage, staging, counts, time.monotonic() - started)
+        shutil.rmtree(stage.out / WORK, ignore_errors=True)
         return manifest, True
 
 
@@ -121,16 +136,21 @@ def _one_shard(work: Callable[[Any, Path], None], payload: Any, folder: Path) ->
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     work(payload, temporary)
-    os.replace(temporary, folder)
+    try:
+        os.replace(temporary, folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+        shutil.rmtree(temporary)  # a worker that outlived a killed run has just published the same bytes
     return folder
 
 
-def _publish(stage: Stage, staging: Path, counts: dict[str, int]) -> Manifest:
+def _publish(stage: Stage, staging: Path, counts: dict[str, int], seconds: float) -> Manifest:
     """Takes the old manifest away first and writes the new one last: a reader never takes a part for the whole."""
     out = stage.out
     (out / MANIFEST).unlink(missing_ok=True)
     names = sorted(p.relative_to(staging).as_posix() for p in staging.rglob("*") if p.is_file())
-    keep = set(names) | {"timings.json", ".lock"}
+    keep = {*names, TIMINGS, LOCK}
     for path in sorted(out.rglob("*"), reverse=True):
         relative = path.relative_to(out).as_posix()
         if relative.split("/", 1)[0] == WORK or relative in keep:
@@ -153,5 +173,6 @@ def _publish(stage: Stage, staging: Path, counts: dict[str, int]) -> Manifest:
         counts=counts,
         files=files,
     )
+    write_json(out / TIMINGS, {"seconds": round(seconds, 3)})
     write_text(out / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
     return manifest

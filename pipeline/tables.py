@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from schemas.errors import StageError
 
 if TYPE_CHECKING:
     import polars as pl
+
+PYTHON_TYPES: dict[str, type] = {"str": str, "int": int, "ts": datetime, "bool": bool}
 
 
 def polars_schema(columns: Mapping[str, str]) -> dict[str, Any]:
@@ -20,10 +23,33 @@ def polars_schema(columns: Mapping[str, str]) -> dict[str, Any]:
 
 
 def frame(rows: list[dict[str, Any]] | dict[str, list[Any]], columns: Mapping[str, str]) -> pl.DataFrame:
-    """A table with exactly `columns`; a value of another type raises (never cast silently)."""
+    """A table with exactly `columns`; a key that a row lacks is null.
+
+    A value of another type raises TypeError and an unknown key KeyError: polars alone would cast the one, given rows, and
+    drop the other without a word.
+    """
     import polars as pl
 
-    return pl.DataFrame(rows, schema=polars_schema(columns), strict=True, orient="row" if isinstance(rows, list) else None)
+    if isinstance(rows, list):
+        given: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in columns}
+        unknown = set().union(*rows) - columns.keys()
+    else:
+        given, unknown = rows, rows.keys() - columns.keys()
+    if unknown:
+        raise KeyError(f"no such columns: {', '.join(sorted(unknown))}")
+    series = []
+    for name, kind in polars_schema(columns).items():
+        values = given.get(name, [])
+        python = PYTHON_TYPES[columns[name]]
+        for value in values:
+            if value is None or type(value) is python:
+                continue
+            if not isinstance(value, python) or isinstance(value, bool):
+                raise TypeError(f"column {name}: a {type(value).__name__} where a {python.__name__} is due")
+        if python is datetime and any(value is not None and value.tzinfo is None for value in values):
+            raise TypeError(f"column {name}: a time without a zone")
+        series.append(pl.Series(name, values, dtype=kind, strict=True))
+    return pl.DataFrame(series)
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:

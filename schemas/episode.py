@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Frozen(BaseModel):
     """Base of every model that crosses a file: immutable, unknown keys are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class RefusalKind(StrEnum):

@@ -15,6 +15,9 @@ Messages hold ids, counts and positions only, never the text of a record.
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 
 class RecordgymError(Exception):
     """Root of the tree; `str(error)` is one line a person can act on."""
@@ -27,6 +30,10 @@ class SpecError(RecordgymError):
         self.file = file
         self.faults = faults
         super().__init__(f"{file}: " + "; ".join(faults))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors cross from worker processes; by default the copy would be made from the message alone, and fail."""
+        return type(self), (self.file, self.faults)
 
 
 class SourceError(RecordgymError):
@@ -43,6 +50,10 @@ class SourceError(RecordgymError):
         if allowed:
             parts.append(f"allowed {allowed}")
         super().__init__(", ".join(parts))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        again = partial(type(self), self.file, self.place, self.reason, field=self.field, found=self.found, allowed=self.allowed)
+        return again, ()
 
 
 class StageError(RecordgymError):

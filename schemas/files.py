@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,12 +43,14 @@ def sha256_file(path: Path) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Writes `text` so that a reader sees the old file or the new one, never a part. Raises StageError where it may not write."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, path)
     except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
         raise StageError(f"cannot write {path}: {error.strerror}") from error
 
 
@@ -56,11 +59,15 @@ def write_json(path: Path, value: JSON) -> None:
 
 
 def read_json(path: Path) -> JSON:
-    """Raises StageError for a missing file and SourceError (file, line) for text that is not JSON."""
+    """Raises StageError for a missing file and SourceError (file, line) for text that is not JSON in UTF-8."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise StageError(f"{path} is missing") from error
+    except OSError as error:
+        raise StageError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SourceError(str(path), f"byte {error.start}", "not UTF-8") from error
     except json.JSONDecodeError as error:
         raise SourceError(str(path), f"{error.lineno}", f"not JSON ({error.msg})") from error
 
@@ -75,9 +82,11 @@ def write_models(path: Path, rows: Iterable[BaseModel]) -> int:
 def read_models(path: Path, model: type[M]) -> Iterator[M]:
     """Reads JSON lines into `model`; SourceError names the line of the first row that does not fit."""
     try:
-        handle = path.open(encoding="utf-8")
+        handle = path.open("rb")
     except FileNotFoundError as error:
         raise StageError(f"{path} is missing") from error
+    except OSError as error:
+        raise StageError(f"cannot read {path}: {error.strerror}") from error
     with handle:
         for number, line in enumerate(handle, 1):
             if not line.strip():

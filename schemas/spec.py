@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -182,53 +184,65 @@ def load_spec(path: Path) -> Spec:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise SpecError(str(path), ["no such file"]) from error
+    except OSError as error:
+        raise SpecError(str(path), [f"cannot be read: {error.strerror}"]) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SpecError(str(path), [f"not TOML: {error}"]) from error
+    faults, spec = [], None
     try:
         spec = Spec.model_validate(raw)
     except ValidationError as error:
-        raise SpecError(str(path), faults_of(error)) from error
-    if faults := cross_faults(spec):
+        faults = faults_of(error)
+    faults += _cross_faults(spec.model_dump() if spec else raw)
+    if spec is None or faults:
         raise SpecError(str(path), faults)
     return spec
 
 
-def cross_faults(spec: Spec) -> list[str]:
-    """Faults that no single field shows."""
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-    faults = []
-
-    def zone_known(zone: str) -> bool:
-        try:
-            ZoneInfo(zone)
-        except (ZoneInfoNotFoundError, ValueError):
-            return False
-        return True
-
-    for index, source in enumerate(spec.sources):
-        if not zone_known(source.zone):
-            faults.append(f"sources.{index}.zone: {source.zone!r} is not an IANA zone")
-    if spec.policies and not zone_known(spec.policies.zone):
-        faults.append(f"policies.zone: {spec.policies.zone!r} is not an IANA zone")
-    for group, names in {
-        "sources": [s.name for s in spec.sources],
-        "systems": [s.name for s in spec.systems],
-        "workflows": [w.name for w in spec.workflows],
-        "rules": [r.id for r in spec.rules],
-    }.items():
-        for name in sorted({n for n in names if names.count(n) > 1}):
-            faults.append(f"{group}: {name!r} is declared twice")
-    workflows = {w.name for w in spec.workflows}
-    for index, rule in enumerate(spec.rules):
-        for name in rule.workflows:
-            if name not in workflows:
-                faults.append(f"rules.{index}.workflows: {name!r} is not a workflow ({', '.join(sorted(workflows))})")
-    if spec.tokens.scope != "per_source" and spec.tokens.agreement is None:
-        faults.append(
-            f"tokens.agreement: scope {spec.tokens.scope!r} links sources and needs a recorded agreement (who, when, purpose)"
-        )
+def _cross_faults(raw: dict[str, Any]) -> list[str]:
+    """Faults that no single field shows. `raw` may itself be faulty: what has another shape is passed over here."""
+    faults: list[str] = []
+    sources, systems = _tables(raw.get("sources")), _tables(raw.get("systems"))
+    workflows, rules = _tables(raw.get("workflows")), _tables(raw.get("rules"))
+    zones = {f"sources.{index}.zone": source.get("zone") for index, source in sources}
+    if isinstance(policies := raw.get("policies"), dict):
+        zones["policies.zone"] = policies.get("zone")
+    faults += [f"{path}: {zone!r} is not an IANA zone" for path, zone in zones.items() if not _zone_known(zone)]
+    for group, key, tables in (
+        ("sources", "name", sources),
+        ("systems", "name", systems),
+        ("workflows", "name", workflows),
+        ("rules", "id", rules),
+    ):
+        counts = Counter(str(table[key]) for _, table in tables if key in table)
+        faults += [f"{group}: {name!r} is declared twice" for name, count in sorted(counts.items()) if count > 1]
+    known = {str(table.get("name")) for _, table in workflows}
+    for index, rule in rules:
+        named = rule.get("workflows")
+        for name in named if isinstance(named, list | tuple) else ():
+            if name not in known:
+                faults.append(f"rules.{index}.workflows: {name!r} is not a workflow ({', '.join(sorted(known))})")
+    tokens = raw.get("tokens")
+    scope = tokens.get("scope") if isinstance(tokens, dict) else None
+    if scope in ("per_supplier", "cross_system") and raw["tokens"].get("agreement") is None:
+        faults.append(f"tokens.agreement: scope {scope!r} links sources and needs a recorded agreement (who, when, purpose)")
     return faults
+
+
+def _tables(value: Any) -> list[tuple[int, dict[str, Any]]]:
+    """The tables of an array of tables, with their places in it."""
+    return [(i, table) for i, table in enumerate(value) if isinstance(table, dict)] if isinstance(value, list | tuple) else []
+
+
+def _zone_known(zone: Any) -> bool:
+    """A zone that is absent or no text is another check's fault."""
+    if not isinstance(zone, str):
+        return True
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
 
 
 def check_options(model: type[BaseModel], options: dict[str, Any], file: str, path: str) -> Any:

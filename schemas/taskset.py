@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from schemas.episode import Frozen
 from schemas.errors import LeakError, StageError
 from schemas.files import get_content, read_json, read_models, sha256_file, sha256_json
 from schemas.task import Answer, Certificate, PolicySpec, TaskSpec
 
+M = TypeVar("M", bound=Frozen)
 State = dict[str, dict[str, dict[str, dict[str, Any]]]]
 """{system: {kind: {record_id: {field: value}}}}"""
 
@@ -92,6 +93,13 @@ class TaskSet:
         return [PolicySpec.model_validate(self.content(digest)) for digest in task.policies]
 
 
+def _read_manifest(path: Path, model: type[M]) -> M:
+    try:
+        return model.model_validate(read_json(path))
+    except ValidationError as error:
+        raise StageError(f"{path} is not a {model.__name__} of this version; build the task set again") from error
+
+
 def open_taskset(folder: Path, side: Literal["train", "heldout"], *, certified: bool = True) -> TaskSet:
     """Opens one side of the task set at `folder`.
 
@@ -99,7 +107,7 @@ def open_taskset(folder: Path, side: Literal["train", "heldout"], *, certified: 
     stale (its digest is not the task's) or does not hold. Only the builder, before it has certified, passes certified=False.
     """
     here = folder / side
-    manifest = SideManifest.model_validate(read_json(here / "manifest.json"))
+    manifest = _read_manifest(here / "manifest.json", SideManifest)
     if manifest.side != side:
         raise StageError(f"{here}: its manifest says {manifest.side!r}")
     for name, digest in sorted(manifest.files.items()):
@@ -114,7 +122,7 @@ def open_taskset(folder: Path, side: Literal["train", "heldout"], *, certified: 
             certificate = certificates.get(task_id)
             if certificate is None:
                 raise LeakError(f"{folder.name}: task {task_id} has no certificate; run `python -m tasks` again")
-            if certificate.task_sha256 != manifest.ids[task_id]:
+            if certificate.task_sha256 != manifest.ids.get(task_id):
                 raise LeakError(f"{folder.name}: the certificate of task {task_id} is stale; run `python -m tasks` again")
             if not certificate.holds:
                 bad = ", ".join(c.id for c in certificate.checks if c.verdict in ("failed", "could_not_run"))
@@ -122,7 +130,7 @@ def open_taskset(folder: Path, side: Literal["train", "heldout"], *, certified: 
     forms: dict[str, dict[str, list[str]]] = {"ask": {}, "tell": {}}
     top = folder / "manifest.json"
     if top.exists():
-        whole = TaskSetManifest.model_validate(read_json(top))
+        whole = _read_manifest(top, TaskSetManifest)
         if whole.forms:
             forms = get_content(folder / "content", whole.forms)
     elif certified:

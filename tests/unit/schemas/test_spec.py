@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from schemas.errors import SpecError
+from schemas.spec import check_options, load_spec
+
+ROOT = Path(__file__).resolve().parents[3]
+GOOD = """
+name = "acme_v1"
+supplier = "acme"
+export = "exports/acme"
+
+[[sources]]
+name = "desk"
+format = "zendesk"
+zone = "UTC"
+
+[select]
+record_system = "helpdesk"
+record_kind = "ticket"
+
+[[systems]]
+name = "helpdesk"
+plugin = "helpdesk"
+
+[[workflows]]
+name = "refund"
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "acme.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def faults(folder: Path, text: str) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        load_spec(write(folder, text))
+    return caught.value.faults
+
+
+def test_a_small_spec_loads_with_the_documented_defaults(tmp_path: Path) -> None:
+    spec = load_spec(write(tmp_path, GOOD))
+    assert spec.tokens.scope == "per_source"
+    assert spec.tokens.key_env == "RECORDGYM_TOKEN_KEY"
+    assert not spec.sample
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tasks" / "specs").glob("*.toml")), ids=lambda path: path.name)
+def test_every_shipped_spec_loads_and_is_named_like_its_file(path: Path) -> None:
+    assert load_spec(path).name == path.stem
+
+
+def test_one_bad_spec_reports_all_its_faults_at_once_with_dotted_paths(tmp_path: Path) -> None:
+    text = (
+        GOOD.replace('zone = "UTC"', 'zone = "Europe/Berlln"\nzome = "UTC"')
+        .replace('record_kind = "ticket"\n', "")
+        .replace('name = "refund"', 'name = "refund"\noutcome = "guess"')
+        + '\n[[workflows]]\nname = "refund"\n'
+        + '\n[[rules]]\nid = "r"\nrule = "limit"\nworkflows = ["refnd"]\n'
+        + '\n[tokens]\nscope = "cross_system"\n'
+    )
+    found = faults(tmp_path, text)
+    paths = {fault.split(":", 1)[0] for fault in found}
+    assert paths == {
+        "sources.0.zone",
+        "sources.0.zome",
+        "select.record_kind",
+        "workflows.0.outcome",
+        "workflows",
+        "rules.0.workflows",
+        "tokens.agreement",
+    }
+
+
+def test_faults_do_not_repeat_values_that_may_be_secret(tmp_path: Path) -> None:
+    text = GOOD + '\n[tokens]\nkey_env = 17\nscope = "hunter2-hunter2"\n'
+    assert "hunter2" not in "; ".join(faults(tmp_path, text))
+
+
+@pytest.mark.parametrize("value", ['"x"', "3", "[1, 2]", "{ a = 1 }"])
+@pytest.mark.parametrize("table", ["sources", "systems", "workflows", "rules", "tokens", "policies"])
+def test_a_table_of_another_shape_is_a_fault_and_not_a_crash(tmp_path: Path, table: str, value: str) -> None:
+    kept = [part for part in GOOD.split("\n\n") if not part.startswith(f"[[{table}]]")]
+    found = faults(tmp_path, f"{table} = {value}\n" + "\n\n".join(kept))
+    assert any(fault.startswith(table) for fault in found)
+
+
+def test_a_missing_spec_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"nowhere\.toml: no such file"):
+        load_spec(tmp_path / "nowhere.toml")
+
+
+def test_a_folder_given_as_spec_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="cannot be read"):
+        load_spec(tmp_path)
+
+
+@pytest.mark.parametrize("raw", [b"name = ", b"\xff\xfe\x00"])
+def test_a_spec_that_is_not_toml_says_so(tmp_path: Path, raw: bytes) -> None:
+    path = tmp_path / "acme.toml"
+    path.write_bytes(raw)
+    with pytest.raises(SpecError, match="not TOML"):
+        load_spec(path)
+
+
+def test_a_scope_that_links_sources_needs_an_agreement(tmp_path: Path) -> None:
+    scope = '\n[tokens]\nscope = "per_supplier"\n'
+    assert faults(tmp_path, GOOD + scope)[0].startswith("tokens.agreement")
+    signed = scope + 'agreement = { who = "A. Person", when = "2026-01-01", purpose = "links accounts to tickets" }\n'
+    assert load_spec(write(tmp_path, GOOD + signed)).tokens.agreement is not None
+
+
+def test_options_of_a_plugin_are_checked_below_their_own_path() -> None:
+    class Options(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        limit: int
+
+    with pytest.raises(SpecError) as caught:
+        check_options(Options, {"limt": 3}, "acme.toml", "systems.0.config")
+    assert [fault.split(":")[0] for fault in caught.value.faults] == ["systems.0.config.limit", "systems.0.config.limt"]
