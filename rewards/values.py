@@ -1,0 +1,57 @@
+"""When two values are the same decision: numbers, dates and spacing written differently do not count."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
+"""A number written plainly; a leading zero ("01234", a postcode) makes it text."""
+INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
+
+Normal = tuple[Any, ...]
+"""A hashable value tagged by its type, so that true is not 1."""
+
+
+def normal(value: Any) -> Normal:
+    """One hashable form per decision. Numbers: 5, 5.0 and "5.00" are one. Instants: one per moment, whatever the zone.
+
+    Text: letter case and runs of spaces do not count. Lists keep their order. A JSON value that is none of these is a TypeError.
+    """
+    if value is None or value == "":
+        return ("none",)
+    if isinstance(value, bool):
+        return ("bool", value)
+    if isinstance(value, int):
+        return ("number", Decimal(value))
+    if isinstance(value, float):
+        return ("number", Decimal(str(value)).normalize())
+    if isinstance(value, str):
+        return _normal_text(value)
+    if isinstance(value, list | tuple):
+        return ("list", *(normal(v) for v in value))
+    if isinstance(value, dict):
+        return ("object", *((str(k), normal(value[k])) for k in sorted(value, key=str)))
+    raise TypeError(f"not a JSON value: {type(value).__name__}")
+
+
+def same(left: Any, right: Any) -> bool:
+    """True where both are the same decision."""
+    return normal(left) == normal(right)
+
+
+def _normal_text(text: str) -> Normal:
+    text = " ".join(text.split())
+    if not text:
+        return ("none",)
+    if NUMBER.fullmatch(text):
+        return ("number", Decimal(text))
+    if INSTANT.fullmatch(text):
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError:
+            return ("text", text.casefold())
+        return ("instant", (found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)).isoformat())
+    return ("text", text.casefold())

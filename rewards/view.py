@@ -1,0 +1,134 @@
+"""The journal as rules see it: the calls so far, and the state as it was at each step (shared base + the journal's changes)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from schemas.episode import JournalEntry, RowRef
+from schemas.errors import GraderError
+from schemas.taskset import State
+
+if TYPE_CHECKING:
+    from rewards.rule import Hop, Lookup
+
+Key = tuple[str, str, str]
+"""(system, kind, record_id)."""
+
+
+class NotThere(Exception):  # noqa: N818 - a signal inside the grader, answered by every rule, never seen outside
+    """The agent's own call names a record that the state does not hold: its fault, which a rule answers with a violation."""
+
+    def __init__(self, ref: RowRef) -> None:
+        self.ref = ref
+        super().__init__(f"{ref.system}.{ref.kind} {ref.record_id} is not in the state")
+
+
+@dataclass(slots=True)
+class JournalView:
+    """Grows by one entry a step. `base` is shared between episodes and never changed."""
+
+    base: State
+    started_at: str
+    """ISO 8601 UTC instant at which the request arrived: windows are judged at it, not when the case is handled."""
+    entries: list[JournalEntry] = field(default_factory=list)
+    _by_tool: dict[str, list[int]] = field(default_factory=dict)
+    _changed: dict[Key, list[tuple[int, dict[str, Any] | None]]] = field(default_factory=dict)
+    """Record -> (step, its whole row after that step's change; None = deleted), in order."""
+
+    def append(self, entry: JournalEntry) -> int:
+        """Takes the next call in and returns its index in the view."""
+        step = len(self.entries)
+        self.entries.append(entry)
+        if not entry.ok:
+            return step
+        self._by_tool.setdefault(entry.call.tool, []).append(step)
+        for change in entry.changes:
+            if change.record_id is None:
+                raise GraderError(f"step {entry.step}: a change of {change.system}.{change.kind} names no record")
+            key = (change.system, change.kind, change.record_id)
+            history = self._changed.setdefault(key, [])
+            if change.op == "delete":
+                history.append((step, None))
+            else:
+                before = history[-1][1] if history else self._base_row(key)
+                history.append((step, {**(before or {}), **change.fields}))
+        return step
+
+    def fork(self) -> JournalView:
+        """A view that grows by itself from here on."""
+        by_tool = {tool: list(steps) for tool, steps in self._by_tool.items()}
+        changed = {key: list(history) for key, history in self._changed.items()}
+        return JournalView(self.base, self.started_at, list(self.entries), by_tool, changed)
+
+    def calls(self, tool: str, before: int) -> Iterator[tuple[int, JournalEntry]]:
+        """Accepted calls of `tool` at steps earlier than `before`, oldest first."""
+        for step in self._by_tool.get(tool, ()):
+            if step >= before:
+                return
+            yield step, self.entries[step]
+
+    def row(self, system: str, kind: str, record_id: str, step: int) -> dict[str, Any] | None:
+        """The row as the call at `step` found it (changes of that call itself not included); None = not there."""
+        key = (system, kind, record_id)
+        found = self._base_row(key)
+        for at, row in self._changed.get(key, ()):
+            if at >= step:
+                break
+            found = row
+        return found
+
+    def rows(self, system: str, kind: str, step: int) -> Iterator[tuple[str, dict[str, Any], int | None]]:
+        """(record_id, row, step that created it or None) of every row of a kind as the call at `step` found it."""
+        base = self.base.get(system, {}).get(kind, {})
+        for record_id in base:
+            row = base[record_id] if (system, kind, record_id) not in self._changed else self.row(system, kind, record_id, step)
+            if row is not None:
+                yield record_id, row, None
+        for (s, k, record_id), history in self._changed.items():
+            if s == system and k == kind and record_id not in base and history[0][0] < step:
+                row = self.row(system, kind, record_id, step)
+                if row is not None:
+                    yield record_id, row, history[0][0]
+
+    def follow(self, lookup: Lookup, arguments: dict[str, Any], step: int) -> tuple[Any, tuple[RowRef, ...]]:
+        """The value at the end of `lookup` for a call with `arguments` (None where never set), and the rows passed on the way.
+
+        Raises NotThere where the record that the call itself names is not in the state, GraderError where one further on is not.
+        """
+        named = arguments.get(lookup.argument)
+        if named is None or not isinstance(named, str | int):
+            raise NotThere(RowRef(system=lookup.system, kind=lookup.kind, record_id="(none)"))
+        hop: Hop | None = lookup
+        value: Any = str(named)
+        rows: list[RowRef] = []
+        while hop is not None:
+            ref = RowRef(system=hop.system, kind=hop.kind, record_id=str(value))
+            row = self.row(hop.system, hop.kind, str(value), step) if value is not None else None
+            if row is None:
+                if not rows:
+                    raise NotThere(ref)
+                raise GraderError(
+                    f"{rows[-1].system}.{rows[-1].kind} {rows[-1].record_id} leads to {ref.system}.{ref.kind} {ref.record_id}, "
+                    "which is not in the state"
+                )
+            rows.append(ref)
+            value = row.get(hop.field)
+            hop = hop.then
+        return value, tuple(rows)
+
+    def _base_row(self, key: Key) -> dict[str, Any] | None:
+        return self.base.get(key[0], {}).get(key[1], {}).get(key[2])
+
+
+def instant(text: Any, what: str) -> datetime:
+    """An ISO 8601 instant or day as UTC (a day starts at 00:00 UTC); GraderError names `what` where it is neither."""
+    if not isinstance(text, str):
+        raise GraderError(f"{what} is not a time (found {type(text).__name__})")
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise GraderError(f"{what} is not an ISO 8601 time") from error
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
