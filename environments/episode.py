@@ -1,0 +1,344 @@
+"""The loop of an episode: reset, step, fork. A refused call is an observation; only a bug in a tool or a misuse of this class raises.
+
+All episodes of a task set share what `compiled` made of it; an episode itself is an overlay, a journal and a requester.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from environments.requester import RequesterRun
+from environments.state import EpisodeState
+from environments.tool import Context, Refused, Tool, did_you_mean, json_fault, shown
+from environments.world import Compiled, World
+from schemas.episode import (
+    EpisodeTrace,
+    Grade,
+    Journal,
+    JournalEntry,
+    Observation,
+    Refusal,
+    RefusalKind,
+    RowChange,
+    RowRef,
+    Step,
+    StepEvents,
+    ToolCall,
+)
+from schemas.errors import WorldError
+from schemas.files import sha256_json
+from schemas.plugins import load_plugin
+
+if TYPE_CHECKING:
+    from rewards.score import Grader, Stepper
+    from schemas.task import TaskSpec
+    from schemas.taskset import TaskSet
+
+MAX_RAW = 4000
+"""Characters of a malformed action that the journal keeps."""
+MAX_OBSERVATION = 20_000
+"""Characters of an observation; pages and clipped texts keep results far below it."""
+MAX_SETS = 8
+"""Task sets whose compiled tasks are kept in memory."""
+NO_CALL = ToolCall(tool="")
+OVER = Observation(kind="end", text='{"end":"the episode is over"}')
+UNGRADED = StepEvents()
+FORM = '{"tool": name, "arguments": {...}}'
+
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_sets: dict[int, tuple[TaskSet, dict[object, object]]] = {}
+
+
+def compiled(taskset: TaskSet, task: TaskSpec) -> Compiled:
+    """The task made ready, once per opened task set. WorldError where a system or the state is declared wrongly."""
+    held = _sets.get(id(taskset))
+    if held is None or held[0] is not taskset:
+        while len(_sets) >= MAX_SETS:
+            del _sets[next(iter(_sets))]
+        held = _sets[id(taskset)] = (taskset, {})
+    shared = held[1]
+    key = ("task", task.task_id)
+    found = shared.get(key)
+    if found is None or cast("Compiled", found).task is not task:
+        world = load_plugin("environments.worlds", task.world, "WORLD", World)
+        found = shared[key] = world.compile(taskset, task, shared)
+    return cast("Compiled", found)
+
+
+def tools_for(taskset: TaskSet, task: TaskSpec) -> dict[str, Tool]:
+    """The tools that an agent has in this task, by name, in the order of its systems."""
+    return compiled(taskset, task).tools
+
+
+def tool_schemas(tools: dict[str, Tool]) -> list[dict[str, Any]]:
+    """The OpenAI chat form of every tool."""
+    return [tool.schema() for tool in tools.values()]
+
+
+class _Malformed(Exception):  # noqa: N818 - a signal between parse and step, never seen outside
+    def __init__(self, message: str, raw: str, kept: ToolCall = NO_CALL) -> None:
+        self.message, self.raw, self.kept = message, raw, kept
+        super().__init__(message)
+
+
+def _storable(text: str) -> str:
+    """`text` with half characters escaped, at most MAX_RAW long."""
+    return text[:MAX_RAW].encode("utf-8", "backslashreplace").decode()
+
+
+def _raw(action: Any) -> str:
+    try:
+        return _storable(json.dumps(action))
+    except (TypeError, ValueError, RecursionError):
+        return f"<{type(action).__name__} that is not JSON>"
+
+
+def parse_action(action: Any) -> ToolCall:
+    """The call that `action` (a ToolCall, JSON text of one, or its dictionary) makes. Raises _Malformed with the reason and the text."""
+    if isinstance(action, ToolCall):
+        name, arguments, raw = action.tool, action.arguments, None
+    else:
+        raw = None
+        if isinstance(action, str):
+            raw = action
+            try:
+                action = json.loads(action)
+            except (ValueError, RecursionError) as error:
+                reason = error.msg if isinstance(error, json.JSONDecodeError) else "too long or too deep"
+                raise _Malformed(f"the action is not JSON ({reason}); write {FORM}", _storable(raw)) from error
+        if type(action) is not dict:
+            raise _Malformed(f"the action is not an object; write {FORM}", _raw(action) if raw is None else _storable(raw))
+        if extra := [key for key in action if key not in ("tool", "arguments")]:
+            kept = _storable(raw) if raw is not None else _raw(action)
+            raise _Malformed(f"the action has a key {shown(extra[0])}; write {FORM}", kept)
+        name, arguments = action.get("tool"), action.get("arguments", {})
+        if type(name) is not str or type(arguments) is not dict:
+            what = "tool must be text" if type(name) is not str else "arguments must be an object"
+            raise _Malformed(f"{what}; write {FORM}", _storable(raw) if raw is not None else _raw(action))
+    fault = json_fault(name) or json_fault(arguments)
+    if fault or len(name) > MAX_RAW:
+        kept = _storable(raw) if raw is not None else _raw({"tool": name, "arguments": arguments})
+        raise _Malformed(f"the action holds {fault or 'a name too long'}", kept)
+    if isinstance(action, ToolCall):
+        return action
+    return ToolCall(tool=name, arguments=arguments)
+
+
+class Episode:
+    """One agent in one task at a time. Not thread-safe; any number of episodes share a task set in one process."""
+
+    __slots__ = (
+        "_compiled", "_context", "_ended_by", "_entries", "_grade", "_observations", "_seed", "_stepped", "_stepper", "done", "grader",
+        "taskset",
+    )  # fmt: skip
+
+    def __init__(self, taskset: TaskSet, grader: Grader | None = None) -> None:
+        self.taskset, self.grader = taskset, grader
+        self._compiled: Compiled | None = None
+        self._entries: list[JournalEntry] = []
+        self._observations: list[Observation] = []
+        self._stepper: Stepper | None = None
+        self._stepped = 0
+        self._grade: Grade | None = None
+        self._ended_by: Literal["", "finish", "step_limit", "token_limit", "requester_left"] = ""
+        self._seed = 0
+        self.done = False
+        """True once the agent finished, the requester left or a budget ran out."""
+        self._context: Context | None = None
+
+    def reset(self, task_id: str, seed: int = 0) -> Observation:
+        """Starts the task anew and returns its opening. Costs the same whatever the size of the base.
+
+        Raises WorldError for an unknown task.
+        """
+        task = self.taskset.tasks.get(task_id)
+        if task is None:
+            close = difflib.get_close_matches(str(task_id), self.taskset.tasks, n=1)
+            raise WorldError(f"{self.taskset.manifest.taskset} ({self.taskset.side}) has no task {task_id!r}" + (
+                f"; did you mean {close[0]!r}?" if close else ""))  # fmt: skip
+        ready = self._compiled
+        if ready is None or ready.task is not task:
+            ready = self._compiled = compiled(self.taskset, task)
+        self._entries = []
+        self._observations = [ready.opening]
+        self._seed = seed
+        self._ended_by = ""
+        self.done = False
+        self._stepper, self._stepped, self._grade = None, 0, None
+        self._context = Context(
+            task, EpisodeState(ready.base), RequesterRun(ready.requester, seed), ready.policies, ready.clocks[0]
+        )  # fmt: skip
+        return ready.opening
+
+    @property
+    def _ready(self) -> Compiled:
+        if self._compiled is None:
+            raise WorldError("the episode was not reset; call reset(task_id) first")
+        return self._compiled
+
+    @property
+    def task(self) -> TaskSpec:
+        return self._ready.task
+
+    @property
+    def tools(self) -> dict[str, Tool]:
+        return self._ready.tools
+
+    @property
+    def opening(self) -> Observation:
+        return self._ready.opening
+
+    def tool_schemas(self) -> list[dict[str, Any]]:
+        """The tools in the OpenAI chat form."""
+        return tool_schemas(self.tools)
+
+    def step(self, action: ToolCall | str | dict[str, Any]) -> Step:
+        """Makes one call and returns what the agent reads. A refused call changes nothing; after the end nothing happens any more.
+
+        Raises only for a bug in a tool, a grader that cannot judge (GraderError), or before the first reset (WorldError).
+        """
+        ready, context = self._ready, self._context
+        if self.done or context is None:
+            return Step(observation=OVER, terminated=True)
+        number = len(self._entries)
+        context.now, context.told = ready.clocks[number], ()
+        state = context.state
+        call, raw, refusal, result, tool = NO_CALL, None, None, None, None
+        changes: tuple[RowChange, ...] = ()
+        reads: tuple[RowRef, ...] = ()
+        try:
+            call = parse_action(action)
+            tool = ready.tools.get(call.tool)
+            if tool is None:
+                there = did_you_mean(call.tool, ready.tools) or f"; there are: {', '.join(ready.tools)}"
+                raise Refused(RefusalKind.unknown_tool, f"there is no tool {shown(call.tool)}{there}")
+            arguments = tool.check(call.arguments)
+            overlay, created = state.overlay.copy(), state.created
+            try:
+                result = tool.run(context, arguments)
+            except BaseException:
+                state.overlay, state.created = overlay, created
+                state.changes.clear()
+                raise
+            finally:
+                reads = tuple(state.reads.values())
+                state.reads.clear()
+            changes = tuple(state.changes)
+            state.changes.clear()
+        except Refused as refused:
+            refusal = Refusal(kind=refused.kind, message=_storable(refused.message))
+        except _Malformed as malformed:
+            raw = malformed.raw
+            refusal = Refusal(kind=RefusalKind.bad_arguments, message=_storable(malformed.message))
+        ok = refusal is None
+        finished = ok and tool is not None and tool.finishing
+        entry = JournalEntry(
+            step=number, call=call, raw=raw, ok=ok, refusal=refusal, result=result, reads=reads, changes=changes,
+            told=context.told, clock=context.now, finished=finished,
+        )  # fmt: skip
+        self._entries.append(entry)
+        return self._close_step(entry, tool, refusal, result)
+
+    def _close_step(self, entry: JournalEntry, tool: Tool | None, refusal: Refusal | None, result: Any) -> Step:
+        ready, context = self._ready, cast("Context", self._context)
+        truncated = False
+        if entry.finished:
+            self._ended_by = "finish"
+        elif context.requester.left:
+            self._ended_by = "requester_left"
+        elif len(self._entries) >= ready.task.max_steps:
+            self._ended_by, truncated = "step_limit", True
+        self.done = self._ended_by != ""
+        kind: Literal["result", "refusal", "requester", "end"] = "result"
+        if refusal is not None:
+            kind, text = "refusal", _encode({"refused": refusal.kind.value, "message": refusal.message})
+        else:
+            text = _encode(result)
+            if entry.finished:
+                kind = "end"
+            elif tool is not None and tool.speaks:
+                kind = "requester"
+            if len(text) > MAX_OBSERVATION:
+                text = text[:MAX_OBSERVATION] + "…"
+        observation = Observation(kind=kind, text=text, refusal=refusal)
+        self._observations.append(observation)
+        events, reward = None, None
+        if self.grader is not None:
+            events, reward = self._judge()
+        return Step(
+            observation=observation, events=events, reward=reward, terminated=self.done and not truncated, truncated=truncated
+        )  # fmt: skip
+
+    def _judge(self) -> tuple[StepEvents, float]:
+        """Events and reward of the newest entry; a fork's stepper first takes the entries before it."""
+        grader = cast("Grader", self.grader)
+        if self._stepper is None:
+            self._stepper = grader.stepper(self.task.task_id)
+        judged: tuple[StepEvents, float] = (UNGRADED, 0.0)
+        while self._stepped < len(self._entries):
+            entry = self._entries[self._stepped]
+            last = self._stepped == len(self._entries) - 1
+            judged = self._stepper.step(entry, truncated=last and self.done and not entry.finished)
+            self._stepped += 1
+        return judged
+
+    def end(self, reason: Literal["token_limit", "step_limit"] = "token_limit") -> None:
+        """Ends the episode where the agent's own budget is spent; a later `grade` judges it as unfinished."""
+        self._ready  # noqa: B018 - raises before the first reset
+        if not self.done:
+            self._ended_by, self.done = reason, True
+
+    @property
+    def journal(self) -> Journal:
+        """Everything so far."""
+        return Journal(
+            task_id=self.task.task_id, seed=self._seed, entries=tuple(self._entries), ended_by=self._ended_by
+        )  # fmt: skip
+
+    @property
+    def observations(self) -> Sequence[Observation]:
+        """The opening and the answer to each call."""
+        return tuple(self._observations)
+
+    def grade(self) -> Grade | None:
+        """The judgement of the journal so far; None without a grader. GraderError where it cannot judge."""
+        if self.grader is None:
+            return None
+        if self._grade is None or not self.done:
+            self._grade = self.grader.grade(self.journal)
+        return self._grade
+
+    def trace(self, agent: str) -> EpisodeTrace:
+        """The whole episode for files and reports; graded where a grader is attached and the episode is over."""
+        return EpisodeTrace(
+            task_id=self.task.task_id,
+            seed=self._seed,
+            agent=agent,
+            observations=tuple(self._observations),
+            journal=self.journal,
+            grade=self.grade() if self.done else None,
+        )
+
+    def fork(self) -> Episode:
+        """An independent episode at this very point, in microseconds (for tree search)."""
+        other = Episode(self.taskset, self.grader)
+        other._compiled = self._compiled
+        other._entries = self._entries.copy()
+        other._observations = self._observations.copy()
+        other._seed, other._ended_by, other.done = self._seed, self._ended_by, self.done
+        held = self._context
+        if held is not None:
+            other._context = Context(held.task, held.state.fork(), held.requester.fork(), held.policies, held.now)
+        return other
+
+    def state_digest(self) -> str:
+        """Digest of everything that decides what happens next: rows, what the requester told and still bears, seed and step."""
+        self._ready  # noqa: B018 - raises before the first reset
+        context = cast("Context", self._context)
+        requester = context.requester
+        return sha256_json(
+            [context.state.digest(), list(requester.told), requester.messages, requester.fruitless, self._seed, len(self._entries), self.done]
+        )  # fmt: skip
