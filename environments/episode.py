@@ -276,7 +276,7 @@ class Episode:
         """Events and reward of the newest entry; a fork's stepper first takes the entries before it."""
         grader = cast("Grader", self.grader)
         if self._stepper is None:
-            self._stepper = grader.stepper(self.task.task_id)
+            self._stepper = grader.stepper(self.task.task_id, self._seed)
         judged: tuple[StepEvents, float] = (UNGRADED, 0.0)
         while self._stepped < len(self._entries):
             entry = self._entries[self._stepped]

@@ -1,0 +1,314 @@
+"""Scripted agents: the reference, bounded to what it has been shown, and the panel of shortcuts that must never solve a task."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from environments.episode import Episode
+from environments.tool import Tool
+from schemas.episode import EpisodeTrace, Observation, ToolCall
+from schemas.errors import WorldError
+from schemas.task import ReferenceStep, TaskSpec
+
+_PIECE = re.compile(r"[^\W\d_]+|\d+")
+_ID = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
+"""A token as deid writes it."""
+_NUMBER = re.compile(r"(?<![\w.])-?\d{1,12}(?![\w.])")
+_SMALL = dict(
+    zip(
+        range(21),
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+        "eighteen nineteen twenty".split(" "),
+        strict=True,
+    )
+)
+
+
+class Agent(Protocol):
+    """Anything that plays. It is told the task's public half and its tools, never the answer."""
+
+    def start(self, task: TaskSpec, tools: dict[str, Tool], opening: Observation) -> None: ...
+
+    def act(self, observation: Observation) -> ToolCall | str:
+        """The next call, after reading what the last one gave (the opening at first)."""
+        ...
+
+
+class UnseenValue(WorldError):  # noqa: N818 - named by what it reports
+    """The reference would use a value that it was never shown: the environment cannot offer what the human used."""
+
+    def __init__(self, tool: str, argument: str, value: Any) -> None:
+        self.tool, self.argument, self.value = tool, argument, value
+        super().__init__(f"{tool}.{argument}: its value was never shown")
+
+
+def _pieces(text: str) -> str:
+    """Words and numbers of a text in one case between blanks: "7pm, ORDER_1A" -> " 7 pm order 1 a "."""
+    return f" {' '.join(_PIECE.findall(text.casefold()))} "
+
+
+class Seen:
+    """The texts that an agent has been shown, and whether a value stands in one of them."""
+
+    def __init__(self, *texts: str) -> None:
+        self._texts: list[str] = [_pieces(text) for text in texts]
+
+    def add(self, text: str) -> None:
+        self._texts.append(_pieces(text))
+
+    def holds(self, value: Any) -> bool:
+        """True if the value stands in a text: an integer also as money in major units (1500 in "15.00 EUR") or as a small number word,
+        a text as whole words in any case, a list or object if all of its leaves do. true, false and null need not be seen."""
+        if isinstance(value, dict):
+            return all(self.holds(inner) for inner in value.values())
+        if isinstance(value, list):
+            return all(self.holds(inner) for inner in value)
+        if value is None or isinstance(value, bool):
+            return True
+        return any(form in text for form in _forms(value) for text in self._texts)
+
+
+def _forms(value: Any) -> list[str]:
+    if isinstance(value, int):
+        size = abs(value)
+        forms = [f" {size} ", f" {size // 100} {size % 100:02d} ", _pieces(f"{size:,}"), _pieces(f"{size / 100:,.2f}")]
+        if size in _SMALL:
+            forms.append(f" {_SMALL[size]} ")
+        return forms
+    pieces = _pieces(str(value))
+    return [pieces] if pieces.strip() else [f" {value} "]
+
+
+def unseen(tool: Tool, arguments: dict[str, Any], seen: Seen) -> tuple[str, Any] | None:
+    """The first argument whose value the agent was never shown, or None. Free words and values that the schema lists need not be seen."""
+    for name, value in arguments.items():
+        schema = tool.parameters["properties"].get(name, {})
+        if name in tool.prose or ("enum" in schema and value in schema["enum"]):
+            continue
+        if not seen.holds(value):
+            return name, value
+    return None
+
+
+class ReferenceAgent:
+    """Makes the reference's calls in order, but uses only values that it has been shown."""
+
+    def __init__(self, steps: Iterable[ReferenceStep]) -> None:
+        self._calls = [step.call for step in steps]
+        self._next = 0
+        self._seen = Seen()
+        self._tools: dict[str, Tool] = {}
+
+    def start(self, task: TaskSpec, tools: dict[str, Tool], opening: Observation) -> None:
+        self._next, self._tools, self._seen = 0, tools, Seen()
+
+    def act(self, observation: Observation) -> ToolCall | str:
+        """The next call of the reference. Raises UnseenValue for a value never shown, WorldError for an unknown tool or a reference
+        that does not finish."""
+        self._seen.add(observation.text)
+        if self._next >= len(self._calls):
+            raise WorldError("the reference ends without a finishing act")
+        call = self._calls[self._next]
+        tool = self._tools.get(call.tool)
+        if tool is None:
+            raise WorldError(f"the reference calls {call.tool}, which the task does not have")
+        if found := unseen(tool, call.arguments, self._seen):
+            raise UnseenValue(call.tool, *found)
+        self._next += 1
+        return call
+
+
+def _idle(tools: dict[str, Tool]) -> ToolCall | str:
+    return ToolCall(tool="add_note", arguments={"text": "no news"}) if "add_note" in tools else "{}"
+
+
+def _filled(tool: Tool, given: dict[str, Any], other: Callable[[str, dict[str, Any]], Any]) -> dict[str, Any]:
+    """Arguments for every required parameter: from `given`, else what `other(name, schema)` says."""
+    properties = tool.parameters["properties"]
+    return {name: given[name] if name in given else other(name, properties[name]) for name in tool.parameters["required"]}
+
+
+def _blank(name: str, schema: dict[str, Any]) -> Any:
+    if "enum" in schema:
+        return schema["enum"][0]
+    return {"integer": 1, "boolean": False, "object": {}}.get(schema["type"], "none")
+
+
+def _subject(texts: Iterable[str], tools: dict[str, Tool]) -> str:
+    """The record that a guess would be about: the first order or account named, else the first token of any kind."""
+    found = [token for text in texts for token in _ID.findall(text)]
+    likely = [token for token in found if token.startswith(("ORDER_", "ACCOUNT_"))]
+    return (likely or found or ["none"])[0]
+
+
+def _finisher(tools: dict[str, Tool], code: str | None, texts: Iterable[str]) -> ToolCall:
+    """`resolve` with `code` (its first code where None) about the record that the texts name; another finishing tool where there is none."""
+    tool = tools.get("resolve") or next(t for t in tools.values() if t.finishing)
+    given: dict[str, Any] = {"about": _subject(texts, tools)}
+    if code is not None:
+        given["code"] = code
+    return ToolCall(tool=tool.name, arguments=_filled(tool, given, _blank))
+
+
+class _Scripted:
+    """Common part of the panel: remembers the tools and every text shown."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+        self.tools: dict[str, Tool] = {}
+        self.texts: list[str] = []
+        self.workflow = ""
+
+    def start(self, task: TaskSpec, tools: dict[str, Tool], opening: Observation) -> None:
+        self.tools, self.texts, self.workflow = tools, [], task.workflow
+
+    def act(self, observation: Observation) -> ToolCall | str:
+        self.texts.append(observation.text)
+        return self.play(observation)
+
+    def play(self, observation: Observation) -> ToolCall | str:
+        raise NotImplementedError
+
+
+class DoNothing(_Scripted):
+    """Writes notes until its steps are spent."""
+
+    def play(self, observation: Observation) -> ToolCall | str:
+        return _idle(self.tools)
+
+
+class FinishAtOnce(_Scripted):
+    """Resolves with some code (by seed) before reading anything."""
+
+    def play(self, observation: Observation) -> ToolCall | str:
+        codes = self.tools["resolve"].parameters["properties"]["code"]["enum"] if "resolve" in self.tools else [None]
+        return _finisher(self.tools, codes[self.seed % len(codes)], self.texts)
+
+
+class ConstantOutcome(_Scripted):
+    """Always resolves with one code, about the record that the opening names or, failing that, the sender's account."""
+
+    def __init__(self, code: str, seed: int = 0) -> None:
+        super().__init__(seed)
+        self.code = code
+
+    def play(self, observation: Observation) -> ToolCall | str:
+        if len(self.texts) == 1 and "find_account" in self.tools and _subject(self.texts, self.tools).split("_")[0] not in ("ORDER", "ACCOUNT"):
+            sender = next((t for t in _ID.findall(observation.text) if "_EMAIL" in t), "none")
+            return ToolCall(tool="find_account", arguments={"email": sender})
+        return _finisher(self.tools, self.code, self.texts)
+
+
+class RefuseAll(_Scripted):
+    """Refuses everything: with `code`, or with a refusal code of the task's own workflow (by seed) where none is given."""
+
+    def __init__(self, code: str | None = None, seed: int = 0) -> None:
+        super().__init__(seed)
+        self.code = code
+
+    def play(self, observation: Observation) -> ToolCall | str:
+        code = self.code
+        if code is None and "resolve" in self.tools:
+            codes = self.tools["resolve"].parameters["properties"]["code"]["enum"]
+            refusals = [c for c in codes if re.search("refus|den(y|ied)|reject|declin|unavailable|not_", c)] or codes
+            own = [c for c in refusals if c.split("_")[0] == self.workflow.split("_")[0]] or refusals
+            code = own[self.seed % len(own)]
+        return _finisher(self.tools, code, self.texts)
+
+
+class EscalateAll(_Scripted):
+    """Hands every case to a colleague."""
+
+    def play(self, observation: Observation) -> ToolCall | str:
+        if "escalate" in self.tools:
+            return ToolCall(tool="escalate", arguments={"reason": "a colleague should decide"})
+        return _finisher(self.tools, None, self.texts)
+
+
+class Echo(_Scripted):
+    """Says back to the requester whatever it reads, then closes with a code whose words it has read most of."""
+
+    def play(self, observation: Observation) -> ToolCall | str:
+        if "reply_to_requester" in self.tools and len(self.texts) <= 3:
+            return ToolCall(tool="reply_to_requester", arguments={"text": observation.text[:2000] or "-"})
+        code = None
+        if "resolve" in self.tools:
+            heard = Seen(*self.texts)
+            codes = self.tools["resolve"].parameters["properties"]["code"]["enum"]
+            code = max(codes, key=lambda c: (sum(heard.holds(word) for word in c.split("_")), c))
+        return _finisher(self.tools, code, self.texts)
+
+
+class RandomTools(_Scripted):
+    """Calls random tools with random values among those it was shown; the same seed plays the same."""
+
+    def start(self, task: TaskSpec, tools: dict[str, Tool], opening: Observation) -> None:
+        super().start(task, tools, opening)
+        self._random = random.Random(f"{self.seed}/{task.task_id}")
+
+    def play(self, observation: Observation) -> ToolCall | str:
+        names = [n for n, t in self.tools.items() if not t.finishing or len(self.texts) > 4]
+        tool = self.tools[self._random.choice(names)]
+        ids = [token for text in self.texts for token in _ID.findall(text)] or ["none"]
+        numbers = [int(n) for text in self.texts for n in _NUMBER.findall(text)] or [1]
+
+        def guess(name: str, schema: dict[str, Any]) -> Any:
+            if "enum" in schema:
+                return self._random.choice(schema["enum"])
+            if schema["type"] == "integer":
+                return self._random.choice(numbers)
+            if schema["type"] in ("boolean", "object"):
+                return self._random.random() < 0.5 if schema["type"] == "boolean" else {}
+            if name in tool.prose:
+                return self._random.choice(["What is the order number?", "What is your postcode and phone?", "Thank you."])
+            prefix = name.split("_")[0].upper()
+            return self._random.choice([i for i in ids if i.startswith(prefix)] or ids)
+
+        return ToolCall(tool=tool.name, arguments=_filled(tool, {}, guess))
+
+
+class WritesOnly:
+    """Knows the right writes and makes them, without any read, check or question; ends with the right finishing act."""
+
+    def __init__(self, steps: Iterable[ReferenceStep]) -> None:
+        self._calls = [step.call for step in steps if not step.planned]
+        self._next = 0
+        self._tools: dict[str, Tool] = {}
+
+    def start(self, task: TaskSpec, tools: dict[str, Tool], opening: Observation) -> None:
+        self._next, self._tools = 0, tools
+
+    def act(self, observation: Observation) -> ToolCall | str:
+        if self._next >= len(self._calls):
+            return _finisher(self._tools, None, [])
+        self._next += 1
+        return self._calls[self._next - 1]
+
+
+PANEL: dict[str, Callable[[int], Agent]] = {
+    "do_nothing": DoNothing,
+    "finish_at_once": FinishAtOnce,
+    "refuse_all": lambda seed: RefuseAll(seed=seed),
+    "escalate_all": EscalateAll,
+    "echo": Echo,
+    "random": RandomTools,
+}
+"""Name -> factory(seed). None of them may solve a task (certificate C2)."""
+
+
+def run_episode(episode: Episode, agent: Agent, task_id: str, seed: int = 0, *, name: str = "") -> EpisodeTrace:
+    """Plays one task to its end and returns the trace (graded where the episode has a grader). `name` defaults to the agent's class."""
+    observation = episode.reset(task_id, seed)
+    agent.start(episode.task, episode.tools, observation)
+    while not episode.done:
+        observation = episode.step(agent.act(observation)).observation
+    return episode.trace(name or type(agent).__name__)
+
+
+def action_text(call: ToolCall) -> str:
+    """The JSON text of a call, as an agent writes it and as trajectories hold it."""
+    return json.dumps({"tool": call.tool, "arguments": call.arguments}, separators=(",", ":"), ensure_ascii=False)
