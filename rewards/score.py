@@ -7,7 +7,7 @@ quality      at the finishing act (share of outcome fields right) and at the mil
 efficiency   at the finishing act of a success only: being quick about a wrong outcome is worth nothing.
 violation    a hard rule broken; a write that the outcome does not hold (`collateral`); a refused call that no system could accept
              (`invalid_call`; a look-up that finds nothing is a waste, not a violation); an episode that ends without a finishing
-             act (`case_abandoned`); a failed finish before anything of the case was looked at (`closed_unread`). 1 a step at most.
+             act (`case_abandoned`); a failed finish before anything of the case was looked at (`closed_unread`). One a step.
 delay        patience spent on messages that brought nothing new (the first is free: people are told what was decided) and calls
              wasted (finding nothing, or repeating a look-up while nothing changed), together at most 1 an episode; and 1 when the
              episode ends wrong: the case is reopened.
@@ -38,8 +38,7 @@ INVALID = frozenset(RefusalKind) - {RefusalKind.not_found}
 """Refusals that no system could have accepted."""
 
 Judge = Callable[[TaskSpec, Journal], float]
-"""Slot for a learned or human judge: says in [0, 1] how good a finished episode was. It can lower `quality` and never raises it nor
-touches success: a judge does not replace the checks."""
+"""Slot for a learned or human judge: says in [0, 1] how good a finished episode was. It can only lower `quality`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +73,19 @@ class Stepper:
     _events: list[StepEvents] = field(default_factory=list, init=False)
     _rewards: list[float] = field(default_factory=list, init=False)
     _violations: list[Violation] = field(default_factory=list, init=False)
-    _collateral: int = 0
-    _spent: float = 0.0
+    _collateral: int = field(default=0, init=False)
+    _spent: float = field(default=0.0, init=False)
     """Patience and waste so far, as a share of all that an episode can lose by them, in [0, 1]."""
-    _idle_messages: int = 0
-    _looked: bool = False
+    _idle_messages: int = field(default=0, init=False)
+    _told: set[str] = field(default_factory=set, init=False)
+    _looked: bool = field(default=False, init=False)
     """True once a call has shown something of the case (a row, a fact, a result)."""
-    _met: int = 0
+    _met: int = field(default=0, init=False)
     _seen_calls: set[tuple[str, Normal]] = field(default_factory=set, init=False)
     """Look-ups made since the last write."""
     _milestones: set[str] = field(default_factory=set, init=False)
-    _finish: JournalEntry | None = None
-    _over: bool = False
+    _finish: JournalEntry | None = field(default=None, init=False)
+    _over: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._view = JournalView(self.base, self.criteria.task.started_at)
@@ -154,7 +154,7 @@ class Stepper:
         other = copy(self)
         other._view = self._view.fork()
         other._difference = self._difference.fork()
-        for name in ("_events", "_rewards", "_violations", "_seen_calls", "_milestones"):
+        for name in ("_events", "_rewards", "_violations", "_seen_calls", "_told", "_milestones"):
             setattr(other, name, getattr(self, name).copy())
         return other
 
@@ -186,7 +186,9 @@ class Stepper:
         """Share of patience and waste that this call spends."""
         before = self._spent
         if entry.ok and entry.call.tool == MESSAGE_TOOL:
-            if not entry.told:
+            fresh = set(entry.told) - self._told
+            self._told |= fresh
+            if not fresh:
                 self._idle_messages += 1
                 if self._idle_messages > 1:
                     self._spent += 1 / max(1, self.criteria.task.requester.patience)
