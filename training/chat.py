@@ -1,0 +1,255 @@
+"""Observations to symbols, tool calls to symbols and back.
+
+An observation is what the agent reads (`Observation.text`, JSON or words). It is rendered compactly: identities, amounts and
+codes as the episode's slots, times in days from the episode's now and from the other times of the same record, requests
+as their frequent words. An action is the tool's symbol and one symbol an argument; `decode_action(encode_action(call))` is
+the call, exactly, or `Inexpressible` is raised (the share of reference steps that are expressible is measured and reported).
+
+Not covered: values that must be computed from shown ones.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from schemas.episode import Observation, ToolCall
+from training.grammar import Parameter, ToolGrammar
+from training.tokens import CODE, COUNTS, END, IDENTITY, ITEM, MONEY, MORE, NONE, SKIP, Vocabulary, constant_symbol
+
+TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
+PIECE = re.compile(rf"({IDENTITY.pattern})|({TIME.pattern})|({CODE.pattern})|({MONEY.pattern})|(\d+)|([^\W\d_]+)")
+TIMES = 3
+"""Times of one record that the later ones are compared with."""
+TEXT_LIMIT = 48
+"""Symbols of one free text."""
+OBSERVATION_LIMIT = 200
+"""Symbols of one observation; the rest is left out behind MORE (its values can still be pointed to)."""
+
+
+class Inexpressible(Exception):
+    """A tool call that the grammar cannot write in this episode; the message says which argument."""
+
+
+def parse_time(text: str) -> datetime:
+    """UTC instant of an ISO 8601 text; a text without an offset is UTC, a date its first instant."""
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+@dataclass(slots=True)
+class Memory:
+    """What an episode has shown so far: each distinct value of a type has the next number of that type."""
+
+    now: datetime | None = None
+    shown: dict[str, Any] = field(default_factory=dict)
+    """Slot symbol -> exact value, in order of appearance."""
+    symbols: dict[Any, str] = field(default_factory=dict)
+    """Exact value -> slot symbol."""
+    numbers: dict[str, dict[Any, int]] = field(default_factory=dict)
+    """Identity type -> base value -> number; the roles of a person share the number."""
+
+    def slot(self, kind: str, base: Any, value: Any, role: str = "") -> str:
+        """The slot symbol of `value`, a new one where it was not shown before."""
+        if value in self.symbols:
+            return self.symbols[value]
+        of_kind = self.numbers.setdefault(kind, {})
+        number = of_kind.setdefault(base, len(of_kind) + 1)
+        symbol = f"@{kind}{'_' + role if role else ''}_{number}"
+        self.shown[symbol], self.symbols[value] = value, symbol
+        return symbol
+
+    def identity(self, match: re.Match[str]) -> str:
+        kind, digest, role = match.group(1), match.group(2), match.group(3)
+        return self.slot(kind, digest, match.group(0), role or "")
+
+    def amount(self, minor: int) -> str:
+        return self.slot("AMOUNT", minor, minor)
+
+    def code(self, text: str) -> str:
+        return self.slot("CODE", text, text)
+
+
+def slot_type(symbol: str) -> str:
+    """"ORDER" of "@ORDER_3", "PERSON_EMAIL" of "@PERSON_EMAIL_1"."""
+    return symbol[1:].rsplit("_", 1)[0]
+
+
+# --- observations -----------------------------------------------------------------------------------------------------
+
+
+def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
+    """A free text as slots, times, amounts, numbers and words in lower case (unknown words are dropped on encoding)."""
+    out: list[str] = []
+    for match in PIECE.finditer(text):
+        piece = match.group(0)
+        if identity := IDENTITY.fullmatch(piece):
+            out.append(memory.identity(identity))
+        elif TIME.fullmatch(piece):
+            out += time_symbols(piece, memory, vocabulary)
+        elif CODE.fullmatch(piece):
+            out.append(memory.code(piece))
+        elif money := MONEY.fullmatch(piece):
+            minor = int(money.group(1)) * 100 + int(money.group(2))
+            out += [memory.amount(minor), vocabulary.amount(minor)]
+        elif piece.isdigit():
+            out.append(number(int(piece)))
+        else:
+            out.append(f"w:{piece.lower()}")
+    return out
+
+
+def number(value: float) -> str:
+    if value < 0:
+        return "n:-"
+    return f"n:{int(value)}" if value == int(value) and value <= COUNTS else "n:more"
+
+
+def time_symbols(text: str, memory: Memory, vocabulary: Vocabulary, others: Sequence[datetime] = ()) -> list[str]:
+    """Days from now, then days from each of the times before it in the same record (late or early by how much)."""
+    try:
+        moment = parse_time(text)
+    except ValueError:
+        return ["w:time"]
+    if memory.now is None:
+        memory.now = moment
+    out = [vocabulary.day((moment - memory.now).total_seconds() / 86400)]
+    return out + [vocabulary.day((moment - other).total_seconds() / 86400, "D") for other in others]
+
+
+def leaves(value: Any, path: str) -> Iterator[tuple[str, str, Any]]:
+    """(path, last key, value) of each leaf of a JSON value in its order; ITEM and NONE mark the members of a list, END a record's end."""
+    if isinstance(value, dict):
+        yield path, "", "{"
+        for key, inner in value.items():
+            if isinstance(inner, dict | list):
+                yield f"{path}/{key}", key, "key"
+                yield from leaves(inner, f"{path}/{key}")
+            else:
+                yield f"{path}/{key}", key, (inner,)
+    elif isinstance(value, list):
+        if not value:
+            yield path, "", NONE
+        for inner in value:
+            yield path, "", ITEM
+            yield from leaves(inner, path)
+    else:
+        yield path, "", (value,)
+
+
+def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, others: Sequence[datetime]) -> list[str]:
+    """Symbols of one scalar: its key where the value does not tell what it is, then the value."""
+    named = [f"k:{key}"] if key else []
+    if value is None or isinstance(value, bool):
+        return [*named, f"w:{json.dumps(value)}"]
+    if isinstance(value, int | float):
+        if key.endswith("_minor") and isinstance(value, int):
+            return [*named, memory.amount(value), vocabulary.amount(value)]
+        return [*named, number(value)]
+    if identity := IDENTITY.fullmatch(value):
+        symbol = memory.identity(identity)
+        return [symbol] if key.endswith("_id") or key == identity.group(1).lower() else [*named, symbol]
+    if TIME.fullmatch(value):
+        return [*named, *time_symbols(value, memory, vocabulary, others)]
+    return [*named, *words(value, memory, vocabulary)[:TEXT_LIMIT]] if value else [*named, NONE]
+
+
+def render(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> list[tuple[str, list[str]]]:
+    """(path, symbols) of each part of an observation; `source` is the tool that was called, "opening" at the start."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return [(f"{source}/text", words(text, memory, vocabulary)[:TEXT_LIMIT])]
+    if source == "opening" and isinstance(value, dict) and isinstance(value.get("now"), str):
+        memory.now = parse_time(value["now"])
+    out: list[tuple[str, list[str]]] = []
+    times: list[datetime] = []
+    for path, key, leaf in leaves(value, source):
+        if leaf == "{":
+            times = []
+        elif leaf == "key":
+            out.append((path, [f"k:{key}"]))
+        elif leaf in (ITEM, NONE):
+            out.append((path, [leaf]))
+        else:
+            scalar = leaf[0]
+            out.append((path, leaf_symbols(key, scalar, memory, vocabulary, times)))
+            if isinstance(scalar, str) and TIME.fullmatch(scalar) and len(times) < TIMES:
+                times.append(parse_time(scalar))
+    return out
+
+
+def observation_symbols(observation: Observation, memory: Memory, vocabulary: Vocabulary, source: str) -> list[str]:
+    """All symbols of an observation, at most OBSERVATION_LIMIT; a refusal is its kind alone."""
+    if observation.kind == "refusal" and observation.refusal is not None:
+        return ["o:refusal", f"r:{observation.refusal.kind.value}"]
+    return text_symbols(observation.text, memory, vocabulary, source)
+
+
+def text_symbols(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> list[str]:
+    """`observation_symbols` of an accepted call's text, as trajectories hold it."""
+    parts = render(text, memory, vocabulary, source)
+    flat = [symbol for path, symbols in parts if path not in vocabulary.constant_paths for symbol in symbols]
+    known = [symbol for symbol in flat if symbol in vocabulary or not symbol.startswith("w:")]
+    return ["o:text", *known] if len(known) <= OBSERVATION_LIMIT else ["o:text", *known[:OBSERVATION_LIMIT], MORE]
+
+
+# --- actions ----------------------------------------------------------------------------------------------------------
+
+
+def encode_action(call: ToolCall, memory: Memory, grammar: ToolGrammar) -> list[str]:
+    """The call as symbols. Raises Inexpressible where the tool, an argument or a value is outside the grammar."""
+    parameters = grammar.tools.get(call.tool)
+    if parameters is None:
+        raise Inexpressible(f"tool {call.tool}")
+    if unknown := set(call.arguments) - {p.name for p in parameters}:
+        raise Inexpressible(f"{call.tool}.{min(unknown)}")
+    out = [f"T:{call.tool}"]
+    for parameter in parameters:
+        if parameter.name not in call.arguments:
+            if parameter.required:
+                raise Inexpressible(f"{call.tool}.{parameter.name}: missing")
+            out.append(SKIP)
+        else:
+            out += encode_value(call.arguments[parameter.name], parameter, memory, grammar)
+    return out
+
+
+def encode_value(value: Any, parameter: Parameter, memory: Memory, grammar: ToolGrammar) -> list[str]:
+    if parameter.kind == "message":
+        forms = grammar.split_message(value) if isinstance(value, str) else None
+        if forms is None:
+            raise Inexpressible(f"{parameter.name}: not among the forms")
+        return [*forms, END]
+    if parameter.kind == "free" and isinstance(value, str | int) and not isinstance(value, bool):
+        symbol = memory.symbols.get(value)
+        if symbol is not None and slot_type(symbol) in parameter.types:
+            return [symbol]
+    constant = constant_symbol(value)
+    if constant not in parameter.constants:
+        raise Inexpressible(f"{parameter.name}: neither shown nor a constant")
+    return [constant]
+
+
+def decode_action(symbols: Sequence[str], memory: Memory, grammar: ToolGrammar) -> ToolCall:
+    """The call that the symbols write; the inverse of `encode_action`. Raises ValueError for symbols outside the grammar."""
+    tool, rest = symbols[0][2:], list(symbols[1:])
+    arguments: dict[str, Any] = {}
+    for parameter in grammar.tools[tool]:
+        symbol = rest.pop(0)
+        if symbol == SKIP:
+            continue
+        if parameter.kind == "message":
+            forms = [symbol]
+            while (symbol := rest.pop(0)) != END:
+                forms.append(symbol)
+            arguments[parameter.name] = " ".join(grammar.forms[form] for form in forms)
+        else:
+            arguments[parameter.name] = memory.shown[symbol] if symbol.startswith("@") else json.loads(symbol[2:])
+    if rest:
+        raise ValueError(f"{len(rest)} symbols after the last argument of {tool}")
+    return ToolCall(tool=tool, arguments=arguments)

@@ -1,0 +1,251 @@
+"""From the training side's trajectories to a vocabulary, warm-start tapes, and how much of the reference is expressible.
+
+Reads `train/` alone. Everything that the tokenizer or the grammar learns is learned here, so nothing fitted sees held-out rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from environments.episode import tools_for
+from schemas.episode import RefusalKind, ToolCall
+from schemas.errors import StageError
+from schemas.files import canonical_json, read_models
+from schemas.task import Trajectory
+from schemas.taskset import TaskSet
+from training.chat import Inexpressible, Memory, encode_action, render, slot_type, text_symbols
+from training.grammar import ToolGrammar
+from training.rollout import grammar_for
+from training.tape import Tape
+from training.tokens import (
+    ACT,
+    IDENTITY,
+    SPECIALS,
+    ArgumentRule,
+    Vocabulary,
+    bin_symbols,
+    constant_symbol,
+    policy_edges,
+)
+
+SLOTS = 12
+"""Slots of each type (AMOUNT: twice as many)."""
+CONSTANTS = 48
+"""Constants kept of one argument, most used first."""
+EXTRA_FORMS = 64
+"""Reference messages kept whole where they are not made of the task set's forms."""
+CONSTANT_AFTER = 20
+"""A key whose rendering is the same in at least so many observations tells nothing and is left out."""
+
+
+def read_trajectories(taskset: TaskSet) -> list[Trajectory]:
+    """The episodes to imitate. Raises StageError where there are none or the side is not the training side."""
+    if taskset.side != "train":
+        raise StageError(f"{taskset.folder}: warm starts read the training side alone, not {taskset.side!r}")
+    rows = [row for row in read_models(taskset.folder / "train" / "trajectories.jsonl", Trajectory) if row.task_id in taskset.tasks]
+    if not rows:
+        raise StageError(f"{taskset.folder / 'train' / 'trajectories.jsonl'} holds no episode of a training task")
+    return rows
+
+
+def parse_call(text: str) -> ToolCall:
+    return ToolCall.model_validate_json(text)
+
+
+class _Census:
+    """Counts what the trajectories show; the vocabulary is read off it."""
+
+    def __init__(self, loose: Vocabulary) -> None:
+        self.loose = loose
+        self.symbols: Counter[str] = Counter()
+        self.renderings: dict[str, Counter[tuple[str, ...]]] = {}
+        self.types: dict[str, set[str]] = {}
+        self.constants: dict[str, Counter[str]] = {}
+        self.messages: Counter[str] = Counter()
+
+    def observe(self, text: str, memory: Memory, source: str) -> None:
+        by_path: dict[str, list[str]] = {}
+        for path, symbols in render(text, memory, self.loose, source):
+            self.symbols.update(symbols)
+            by_path.setdefault(path, []).extend(symbols)
+        for path, symbols in by_path.items():
+            self.renderings.setdefault(path, Counter())[tuple(symbols)] += 1
+
+    def act(self, call: ToolCall, memory: Memory, free: set[str]) -> None:
+        for name, value in call.arguments.items():
+            key = f"{call.tool}.{name}"
+            if key not in free or not isinstance(value, str | int):
+                continue
+            symbol = memory.symbols.get(value)
+            if symbol is not None:
+                self.types.setdefault(key, set()).add(slot_type(symbol))
+            elif not (isinstance(value, str) and IDENTITY.search(value)):
+                self.constants.setdefault(key, Counter())[canonical_json(value)] += 1
+
+
+def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, min_count: int = 5) -> Vocabulary:
+    """The symbols that the training side needs: words seen at least `min_count` times, every key, tool, enum value and bin."""
+    tools = {name: tool for task in taskset.tasks.values() for name, tool in tools_for(taskset, task).items()}
+    texts = [c.text for task in taskset.tasks.values() for policy in taskset.policies(task) for c in policy.clauses]
+    day_edges, amount_edges = policy_edges(texts)
+    census = _Census(Vocabulary(SPECIALS, day_edges, amount_edges, {}, {}, {}))
+    free = {f"{n}.{a}" for n, t in tools.items() for a, spec in t.parameters.get("properties", {}).items() if "enum" not in spec}
+    for trajectory in trajectories:
+        memory = Memory()
+        source = "opening"
+        for text, action in zip(trajectory.observations, (*trajectory.actions, None), strict=True):
+            census.observe(text, memory, source)
+            if action is not None:
+                call = parse_call(action)
+                source = call.tool
+                if call.tool == "reply_to_requester" and isinstance(call.arguments.get("text"), str):
+                    census.messages[call.arguments["text"]] += 1
+                else:
+                    census.act(call, memory, free)
+    arguments = {key: _rule(census, key) for key in sorted({*census.types, *census.constants})}
+    types = {slot_type(s) for s in census.symbols if s.startswith("@")} | {t for rule in arguments.values() for t in rule.types}
+    slots = {kind: 2 * SLOTS if kind == "AMOUNT" else SLOTS for kind in sorted(types)}
+    forms = _forms(taskset, census.messages)
+    enums = {
+        constant_symbol(value)
+        for tool in tools.values()
+        for spec in tool.parameters.get("properties", {}).values()
+        for value in (spec.get("enum") or ((True, False) if spec.get("type") == "boolean" else ()))
+    }
+    bare = Vocabulary(SPECIALS, day_edges, amount_edges, slots, arguments, forms)
+    grammar = ToolGrammar({name: tool.parameters for name, tool in tools.items()}, bare)
+    constants = enums | {c for parameters in grammar.tools.values() for p in parameters for c in p.constants}
+    structure = {
+        *bin_symbols(day_edges, amount_edges),
+        *(f"@{kind}_{n}" for kind, size in slots.items() for n in range(1, size + 1)),
+        *(f"T:{name}" for name in tools),
+        *(f"r:{kind.value}" for kind in RefusalKind),
+        *constants,
+        *forms,
+        "o:text",
+        "o:refusal",
+        *(s for s in census.symbols if s.startswith("k:")),
+        *(s for s, count in census.symbols.items() if s.startswith("w:") and count >= min_count),
+        "w:true",
+        "w:false",
+        "w:null",
+    }
+    constant = {
+        path for path, seen in census.renderings.items() if len(seen) == 1 and seen.total() >= CONSTANT_AFTER and path.count("/")
+    }
+    return Vocabulary(
+        symbols=(*SPECIALS, *sorted(structure - set(SPECIALS))),
+        day_edges=day_edges,
+        amount_edges=amount_edges,
+        slots=slots,
+        arguments=arguments,
+        forms=forms,
+        constant_paths=frozenset(constant),
+    )
+
+
+def _rule(census: _Census, key: str) -> ArgumentRule:
+    constants = [text for text, _ in sorted(census.constants.get(key, Counter()).items(), key=lambda item: (-item[1], item[0]))]
+    return ArgumentRule(tuple(sorted(census.types.get(key, ()))), tuple(constants[:CONSTANTS]))
+
+
+def _forms(taskset: TaskSet, messages: Counter[str]) -> dict[str, str]:
+    """Form symbol -> sentence: of each slot the first form and those that references use; other reference messages whole."""
+    asks = {f"f:{slot}:{i}": text for slot, texts in sorted(taskset.forms.get("ask", {}).items()) for i, text in enumerate(texts)}
+    by_text = {text: symbol for symbol, text in reversed(asks.items())}
+    probe = ToolGrammar({}, Vocabulary(SPECIALS, (), (), {}, {}, asks))
+    kept = {symbol for symbol in asks if symbol.endswith(":0")}
+    others: Counter[str] = Counter()
+    for text, count in messages.items():
+        split = probe.split_message(text)
+        if split is None:
+            others[text] += count
+        else:
+            kept |= {by_text[asks[symbol]] for symbol in split}
+    forms = {symbol: asks[symbol] for symbol in sorted(kept)}
+    whole = sorted(others.items(), key=lambda item: (-item[1], item[0]))[:EXTRA_FORMS]
+    return forms | {f"f:said:{i}": text for i, (text, _) in enumerate(whole)}
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of the reference the grammar can write."""
+
+    steps: int
+    expressible: int
+    reasons: dict[str, int]
+    """Why the others are not, with their counts."""
+
+    @property
+    def share(self) -> float:
+        """In [0, 1]; 1 where there are no steps."""
+        return self.expressible / self.steps if self.steps else 1.0
+
+
+def warm_tapes(
+    taskset: TaskSet, trajectories: Iterable[Trajectory], vocabulary: Vocabulary, context: int
+) -> tuple[list[Tape], Coverage]:
+    """The reference episodes as tapes, and the coverage of their steps.
+
+    An episode stops before its first inexpressible step: what came before it is still imitated.
+    """
+    grammars: dict[str, ToolGrammar] = {}
+    tapes: list[Tape] = []
+    steps, expressible = 0, 0
+    reasons: Counter[str] = Counter()
+    for trajectory in trajectories:
+        grammar = grammar_for(taskset, trajectory.task_id, vocabulary, grammars)
+        memory, tape, whole = Memory(), Tape(trajectory.task_id), True
+        _read(tape, trajectory.observations[0], memory, vocabulary, "opening", -1)
+        for turn, (action, after) in enumerate(zip(trajectory.actions, trajectory.observations[1:], strict=True)):
+            steps += 1
+            call = parse_call(action)
+            try:
+                symbols = encode_action(call, memory, grammar)
+                _check(symbols, vocabulary)
+            except Inexpressible as error:
+                reasons[str(error)] += 1
+                whole = False
+                symbols = []
+            else:
+                expressible += 1
+            if whole and len(tape.ids) + len(symbols) < context:
+                tape.read([vocabulary.ids[ACT]], turn - 1)
+                _write(tape, symbols, memory, grammar, vocabulary, turn)
+                if turn + 1 < len(trajectory.actions):
+                    _read(tape, after, memory, vocabulary, call.tool, turn)
+            else:
+                text_symbols(after, memory, vocabulary, call.tool)  # what it shows may be needed by the later steps that are counted
+        tape.ids, tape.kinds, tape.turns = tape.ids[:context], tape.kinds[:context], tape.turns[:context]
+        if any(tape.actions()):
+            tapes.append(tape)
+    return tapes, Coverage(steps, expressible, dict(sorted(reasons.items())))
+
+
+def _check(symbols: Sequence[str], vocabulary: Vocabulary) -> None:
+    """A slot beyond the vocabulary's size cannot be written."""
+    for symbol in symbols:
+        if symbol not in vocabulary:
+            raise Inexpressible(f"{symbol} is beyond the vocabulary")
+
+
+def _read(tape: Tape, text: str, memory: Memory, vocabulary: Vocabulary, source: str, turn: int) -> None:
+    tape.read(vocabulary.encode(text_symbols(text, memory, vocabulary, source)), turn)
+
+
+def _write(
+    tape: Tape, symbols: Sequence[str], memory: Memory, grammar: ToolGrammar, vocabulary: Vocabulary, turn: int
+) -> None:
+    trie = grammar.turn(memory.shown)
+    for index, symbol in enumerate(symbols):
+        legal = [vocabulary.ids[s] for s in trie.legal(symbols[:index])]
+        token = vocabulary.ids[symbol]
+        if token not in legal:
+            raise AssertionError(f"{symbol} is written but not legal after {list(symbols[:index])}")
+        if len(legal) == 1:
+            tape.force(token, turn)
+        else:
+            tape.choose(token, turn, legal, 0.0)
+

@@ -1,0 +1,140 @@
+"""Which symbols may come next in an action: a trie over the legal tool calls of the turn.
+
+Legal = a tool of the task, each argument an enum value, a form of a message, a constant that training references used there,
+or a slot of a fitting type that the episode has shown. A tool with a required argument that nothing shown can fill is not
+offered. A call written so is always well formed; whether it is wise is what training is for.
+Not covered: free text (notes, escalation reasons) is limited to the constants of training references, else one fixed sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from training.tokens import END, SKIP, ArgumentRule, Vocabulary, constant_symbol
+
+FORMS_PER_MESSAGE = 2
+"""Questions in one message; the requester answers a bounded number of facts to one message anyway."""
+FREE_TEXT = "This needs a person."
+"""Constant for a required text that no training reference shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a tool as the grammar sees it."""
+
+    name: str
+    required: bool
+    kind: Literal["enum", "message", "free"]
+    types: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
+    """Constant symbols, enum values included."""
+
+
+class ToolGrammar:
+    """The legal calls over a fixed set of tools (name -> JSON schema of its parameters)."""
+
+    def __init__(self, schemas: Mapping[str, Mapping[str, Any]], vocabulary: Vocabulary) -> None:
+        self.known = vocabulary.ids
+        self.forms = dict(vocabulary.forms)
+        self.by_text: dict[str, str] = {}
+        for symbol, text in self.forms.items():
+            self.by_text.setdefault(text, symbol)
+        self.tools = {name: _parameters(name, schema, vocabulary) for name, schema in sorted(schemas.items())}
+
+    def split_message(self, text: str) -> list[str] | None:
+        """The form symbols whose sentences joined by a space are `text`, or None."""
+        if text in self.by_text:
+            return [self.by_text[text]]
+        for cut in (i for i, letter in enumerate(text) if letter == " "):
+            first, second = self.by_text.get(text[:cut]), self.by_text.get(text[cut + 1 :])
+            if first and second and first != second:
+                return [first, second]
+        return None
+
+    def turn(self, shown: Mapping[str, Any]) -> Turn:
+        """The trie of one turn, given the slot symbols shown so far."""
+        return Turn(self, shown)
+
+
+class Turn:
+    """Legal continuations within one action; fixed while the action is written, because nothing new is shown meanwhile."""
+
+    def __init__(self, grammar: ToolGrammar, shown: Mapping[str, Any]) -> None:
+        self.grammar = grammar
+        by_type: dict[str, list[str]] = {}
+        for symbol in shown:
+            if symbol not in grammar.known:
+                continue  # more values of a type than the vocabulary has slots for
+            by_type.setdefault(symbol[1:].rsplit("_", 1)[0], []).append(symbol)
+        taken = {constant_symbol(value) for symbol, value in shown.items() if symbol in grammar.known}
+        self.options: dict[str, list[list[str]]] = {}
+        for tool, parameters in grammar.tools.items():
+            choices = [self._choices(p, by_type, taken) for p in parameters]
+            if all(choices):
+                self.options[f"T:{tool}"] = choices
+
+    def _choices(self, parameter: Parameter, by_type: Mapping[str, list[str]], taken: set[str]) -> list[str]:
+        if parameter.kind == "message":
+            return list(self.grammar.forms)
+        slots = [symbol for kind in parameter.types for symbol in by_type.get(kind, ())]
+        # A constant whose value is also shown has one way to be written: the slot.
+        constants = [c for c in parameter.constants if not (slots and c in taken)]
+        return [*slots, *constants, *([] if parameter.required else [SKIP])]
+
+    def legal(self, prefix: Sequence[str]) -> list[str]:
+        """Symbols that may follow `prefix`; empty where the action is complete."""
+        if not prefix:
+            return list(self.options)
+        choices = self.options[prefix[0]]
+        position = 1
+        for parameter, options in zip(self.grammar.tools[prefix[0][2:]], choices, strict=True):
+            if position >= len(prefix):
+                return options
+            if parameter.kind == "message" and prefix[position] != SKIP:
+                written = []
+                while position < len(prefix) and prefix[position] != END:
+                    written.append(prefix[position])
+                    position += 1
+                if position >= len(prefix):
+                    full = len(written) >= FORMS_PER_MESSAGE
+                    return [END] if full else [END, *(form for form in options if form not in written)]
+            position += 1
+        return []
+
+
+def _parameters(tool: str, schema: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[Parameter, ...]:
+    required = set(schema.get("required", ()))
+    return tuple(
+        _parameter(tool, name, spec, name in required, vocabulary.arguments.get(f"{tool}.{name}"), bool(vocabulary.forms))
+        for name, spec in schema.get("properties", {}).items()
+    )
+
+
+def _parameter(
+    tool: str, name: str, spec: Mapping[str, Any], required: bool, rule: ArgumentRule | None, has_forms: bool
+) -> Parameter:
+    if "enum" in spec:
+        return Parameter(name, required, "enum", constants=tuple(constant_symbol(v) for v in spec["enum"]))
+    if spec.get("type") == "boolean":
+        return Parameter(name, required, "enum", constants=(constant_symbol(False), constant_symbol(True)))
+    if tool == "reply_to_requester" and name == "text" and has_forms:
+        return Parameter(name, required, "message")
+    if rule is not None:
+        return Parameter(name, required, "free", rule.types, tuple(f"c:{text}" for text in rule.constants))
+    types = guessed_types(name)
+    constants = (constant_symbol(FREE_TEXT),) if not types and name in ("reason", "text", "note") else ()
+    return Parameter(name, required, "free", types, constants)
+
+
+def guessed_types(name: str) -> tuple[str, ...]:
+    """Slot types that an argument's name tells, for one that no training reference fills."""
+    if name.endswith("_minor"):
+        return ("AMOUNT",)
+    if name.endswith("_id"):
+        return (name[:-3].upper(),)
+    if name in ("postcode", "phone", "email"):
+        return (name.upper(), f"PERSON_{name.upper()}")
+    return ()
+

@@ -1,0 +1,141 @@
+"""The files of a run that people read: metrics as JSON lines and CSV, and report.md."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from schemas.files import read_json, write_text
+from training.plots import plot_run
+
+
+class MetricsLog:
+    """metrics.jsonl, one row an iteration. A continued run first cuts the rows after its checkpoint."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "metrics.jsonl"
+        self.started = False
+        """True once this process has written a row."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Whole rows; a last line cut short by a kill is left out."""
+        if not self.path.exists():
+            return []
+        out = []
+        for line in self.path.read_text(encoding="utf-8").splitlines(keepends=True):
+            if line.endswith("\n"):
+                out.append(json.loads(line))
+        return out
+
+    def cut(self, step: int) -> None:
+        """Keeps the rows up to iteration `step`."""
+        rows = [row for row in self.rows() if row["iteration"] <= step]
+        write_text(self.path, "".join(json.dumps(row) + "\n" for row in rows))
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Adds a row; a number that is not finite is written as null."""
+        clean = {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in row.items()}
+        with self.path.open("a", encoding="utf-8") as handle:
+            handle.write(json.dumps(clean) + "\n")
+        self.started = True
+
+    def write_csv(self) -> None:
+        """metrics.csv with every column that any row has."""
+        rows = self.rows()
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        out = io.StringIO()
+        writer = csv.DictWriter(out, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_text(self.path.with_suffix(".csv"), out.getvalue())
+
+
+def summary_line(row: Mapping[str, Any]) -> str:
+    """One line of progress."""
+    line = (
+        f"iteration {row['iteration']}: success {row['success']:.2f} return {row['return']:+.2f} violations {row['violations']:.2f} "
+        f"turns {row['turns']:.1f} entropy {row['entropy']:.2f} kl_warm {row['kl_warm']:.3f} k3 {row['k3']:.4f} "
+        f"ev {row['explained_variance']:.2f} cpu {row['cpu_seconds']:.1f}s"
+    )
+    return line + (f" | validation greedy {row['validation_success']:.2f}" if "validation_success" in row else "")
+
+
+def interval(value: Mapping[str, Any] | None) -> str:
+    """"0.52 [0.41, 0.63]", or "-" where there is nothing to average."""
+    if not value or value.get("mean") is None:
+        return "-"
+    if value.get("low") is None:
+        return f"{value['mean']:.2f}"
+    return f"{value['mean']:.2f} [{value['low']:.2f}, {value['high']:.2f}]"
+
+
+def write_report(folder: Path) -> Path:
+    """report.md (and curves) from what stands in the run folder; a part that was not run is said to be missing."""
+    config = read_json(folder / "config.json")
+    warm = read_json(folder / "warmstart.json")
+    rows = MetricsLog(folder).rows()
+    curves = plot_run(rows, folder)
+    coverage = warm["coverage"]
+    share = coverage["expressible"] / max(1, coverage["steps"])
+    lines = [
+        f"# Run {folder.name}",
+        "",
+        f"Task set `{config['taskset']}` (training side {config['taskset_sha256'][:12]}), settings {config['config_sha256'][:12]}, "
+        f"code {config['versions']['code']}.",
+        f"Policy: {warm['parameters']} parameters, {warm['symbols']} symbols. Warm start: {warm['episodes']} reference episodes, "
+        f"{len(warm['epochs'])} epochs, {warm['cpu_seconds']:.0f} CPU s. "
+        f"The grammar can write {share:.2%} of {coverage['steps']} reference steps.",
+        f"PPO: {len(rows)} iterations, {sum(r['cpu_seconds'] for r in rows):.0f} CPU s."
+        + (f" Control: **{config['settings']['control']}**." if config["settings"]["control"] != "none" else ""),
+        "",
+    ]
+    if (folder / "evaluation.json").exists():
+        lines += _evaluation(read_json(folder / "evaluation.json"))
+    else:
+        lines += ["Held-out evaluation: not run (`python -m training.evaluate --run " + folder.name + "`).", ""]
+    lines += ["![curves](curves.svg)" if curves else "No curves: matplotlib is not installed (metrics.csv holds the numbers).", ""]
+    path = folder / "report.md"
+    write_text(path, "\n".join(lines))
+    return path
+
+
+COLUMNS = ("success", "full", "violations", "timeouts", "turns", "score")
+
+
+def _evaluation(evaluation: Mapping[str, Any]) -> list[str]:
+    lines = [
+        f"## Held-out tasks: {evaluation['tasks']} of {evaluation['organisations']} organisations",
+        "",
+        f"Mean [95% interval, bootstrap over organisations]. Sampled: {evaluation['samples']} episodes a task. "
+        "Success, full and timeouts are shares of episodes; violations and turns are means an episode; score: 100 = the reference.",
+        "",
+        "| agent | " + " | ".join(COLUMNS) + " |",
+        "|---|" + "---|" * len(COLUMNS),
+    ]
+    for name, judged in evaluation["agents"].items():
+        lines.append(f"| {name} | " + " | ".join(interval(judged["all"].get(c)) for c in COLUMNS) + " |")
+    if evaluation.get("paired"):
+        lines += ["", "Paired with the warm start (after minus before, same tasks):", ""]
+        lines += [f"- {name}: success {interval(p['success'])}, violations {interval(p['violations'])}" for name, p in evaluation["paired"].items()]
+    policies = [n for n in evaluation["agents"] if n.startswith(("warm start", "after PPO"))]
+    lines += ["", "### Recall by outcome class (share of the class's episodes with the whole outcome right)", ""]
+    lines += ["| class | tasks | " + " | ".join(policies) + " |", "|---|---|" + "---|" * len(policies)]
+    for name, size in evaluation["classes"].items():
+        cells = [interval(evaluation["agents"][p]["classes"].get(name)) for p in policies]
+        lines.append(f"| {name} | {size} | " + " | ".join(cells) + " |")
+    lines += ["", "### Success by held-out slice", "", "| slice | tasks | " + " | ".join(evaluation["agents"]) + " |"]
+    lines += ["|---|---|" + "---|" * len(evaluation["agents"])]
+    for name, size in evaluation["slices"].items():
+        cells = [interval(a["slices"].get(name, {}).get("success")) for a in evaluation["agents"].values()]
+        lines.append(f"| {name} | {size} | " + " | ".join(cells) + " |")
+    lines += ["", "### Action mix (share of calls)", ""]
+    tools = list(dict.fromkeys(t for p in policies for t in evaluation["agents"][p]["actions"]))
+    lines += ["| tool | " + " | ".join(policies) + " |", "|---|" + "---|" * len(policies)]
+    for tool in tools:
+        lines.append(f"| {tool} | " + " | ".join(f"{evaluation['agents'][p]['actions'].get(tool, 0.0):.3f}" for p in policies) + " |")
+    return [*lines, ""]

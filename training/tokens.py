@@ -1,0 +1,144 @@
+"""The small model's tokenizer: one symbol a word, key, code, slot or number bin, made from the training side of a task set.
+
+Ids, amounts and codes never enter the vocabulary: the n-th distinct value of a type that an episode shows is `@ORDER_n`, so
+what is learned on one order holds for every other. Days and amounts become bins whose edges are round numbers and every
+number that a training policy names, so that "within 21 days" and "above 80.00 EUR" fall between two bins and not inside one.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from schemas.errors import SourceError
+from schemas.files import canonical_json, read_json, sha256_json, write_json
+
+PAD, EOS, UNK, ACT, END, SKIP, ITEM, NONE, MORE = "<pad>", "<eos>", "<unk>", "<act>", "<end>", "<skip>", "<item>", "<none>", "<more>"
+SPECIALS = (PAD, EOS, UNK, ACT, END, SKIP, ITEM, NONE, MORE)
+"""PAD differs from EOS: padding is never a decision and never ends an episode."""
+IDENTITY = re.compile(r"\b([A-Z]+(?:_[A-Z]+)*)_([0-9A-F]{8})(?:_(FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
+"""The tokens that deid writes: TYPE_XXXXXXXX, for a person with the role of the form."""
+CODE = re.compile(r"\b[A-Z0-9]+(?:[-/][A-Z0-9]+)+\b")
+"""Article numbers and the like."""
+MONEY = re.compile(r"\b(\d+)[.,](\d\d)\b")
+DAY_EDGES = (*range(11), 14, 21, 30, 45, 60, 90, 120, 180, 270, 365, 730)
+AMOUNT_EDGES = (0, *(int(base * 10**power) for power in range(1, 6) for base in (10, 15, 20, 30, 50, 80)))
+COUNTS = 20
+"""Whole numbers up to this one have a symbol of their own."""
+
+
+def edge_of(edges: tuple[int, ...], value: float) -> str:
+    """Smallest edge >= value as text, "more" above the last: value <= limit exactly if its bin is <= limit, for a limit that is an edge."""
+    index = bisect.bisect_left(edges, value)
+    return str(edges[index]) if index < len(edges) else "more"
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentRule:
+    """What may fill one free argument of a tool: slot types and constants that training references put there."""
+
+    types: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
+    """JSON texts."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Symbols and their ids (0..n-1), bins, slot sizes and argument rules; saved beside each checkpoint's run."""
+
+    symbols: tuple[str, ...]
+    day_edges: tuple[int, ...]
+    amount_edges: tuple[int, ...]
+    slots: dict[str, int]
+    """Slot type -> how many distinct values of it an episode can point to."""
+    arguments: dict[str, ArgumentRule]
+    """Key "tool.argument"."""
+    forms: dict[str, str]
+    """Form symbol -> the sentence that human agents used."""
+    constant_paths: frozenset[str] = frozenset()
+    """"tool/key" whose rendering never varies in training: registered, not shown again."""
+    ids: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", {symbol: index for index, symbol in enumerate(self.symbols)})
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+    def __contains__(self, symbol: object) -> bool:
+        return symbol in self.ids
+
+    def encode(self, symbols: Iterable[str]) -> list[int]:
+        """Ids of the symbols; an unknown word is left out, any other unknown symbol becomes UNK."""
+        unknown = self.ids[UNK]
+        return [self.ids.get(s, unknown) for s in symbols if s in self.ids or not s.startswith("w:")]
+
+    def day(self, days: float, sign: str = "d") -> str:
+        """Symbol of a time `days` after the episode's now (d) or after the time before it in the same record (D); whole days rounded away from 0."""
+        direction = "-" if days < 0 else "+"
+        return f"{sign}{direction}{edge_of(self.day_edges, math.ceil(abs(days) - 1e-9))}"
+
+    def amount(self, minor: int) -> str:
+        """Symbol of the bin of an amount in minor units."""
+        return f"m:-{edge_of(self.amount_edges, -minor)}" if minor < 0 else f"m:{edge_of(self.amount_edges, minor)}"
+
+    def digest(self) -> str:
+        """sha256 of everything that token ids depend on."""
+        return sha256_json(self._as_json())
+
+    def _as_json(self) -> dict[str, Any]:
+        return {
+            "symbols": list(self.symbols),
+            "day_edges": list(self.day_edges),
+            "amount_edges": list(self.amount_edges),
+            "slots": self.slots,
+            "arguments": {k: {"types": list(a.types), "constants": list(a.constants)} for k, a in self.arguments.items()},
+            "forms": self.forms,
+            "constant_paths": sorted(self.constant_paths),
+        }
+
+    def save(self, path: Path) -> None:
+        write_json(path, self._as_json())
+
+    @staticmethod
+    def load(path: Path) -> Vocabulary:
+        """Raises StageError for a missing file and SourceError for one that is not a vocabulary."""
+        value = read_json(path)
+        try:
+            return Vocabulary(
+                symbols=tuple(value["symbols"]),
+                day_edges=tuple(value["day_edges"]),
+                amount_edges=tuple(value["amount_edges"]),
+                slots=dict(value["slots"]),
+                arguments={k: ArgumentRule(tuple(a["types"]), tuple(a["constants"])) for k, a in value["arguments"].items()},
+                forms=dict(value["forms"]),
+                constant_paths=frozenset(value["constant_paths"]),
+            )
+        except (KeyError, TypeError) as error:
+            raise SourceError(str(path), "", f"not a vocabulary of this version ({error})") from error
+
+
+def bin_symbols(day_edges: tuple[int, ...], amount_edges: tuple[int, ...]) -> list[str]:
+    """Every symbol that `Vocabulary.day`, `.amount` and whole numbers can produce."""
+    days = [f"{sign}{way}{edge}" for sign in "dD" for way in "+-" for edge in (*day_edges, "more")]
+    amounts = [f"m:{edge}" for edge in (*amount_edges, "more")] + [f"m:-{edge}" for edge in (*amount_edges, "more")]
+    return [*days, *amounts, *(f"n:{n}" for n in range(COUNTS + 1)), "n:more", "n:-"]
+
+
+def policy_edges(texts: Iterable[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """(day edges, amount edges in minor units): the round ones and every number that the policy texts name."""
+    days, amounts = set(DAY_EDGES), set(AMOUNT_EDGES)
+    for text in texts:
+        amounts |= {int(whole) * 100 + int(part) for whole, part in MONEY.findall(text)}
+        days |= {int(n) for n in re.findall(r"(?<![\d.,])(\d{1,3})(?![\d]|[.,]\d)", text) if int(n) <= DAY_EDGES[-1]}
+    return tuple(sorted(days)), tuple(sorted(amounts))
+
+
+def constant_symbol(value: Any) -> str:
+    """The action symbol of an enum value or constant."""
+    return f"c:{canonical_json(value)}"

@@ -1,0 +1,103 @@
+"""Supervised warm start: the reference episodes of the training side, action tokens only, under the grammar's masks.
+
+Without it PPO on these tasks learns nothing (a random policy never succeeds). Few epochs on few episodes give a deliberately
+weak start (`--warm-epochs`, `--warm-share`); which setting a run used stands in its config and its report.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from schemas.errors import StageError
+from training.policy import Policy, action_count, collate, microbatches, score
+from training.tape import Tape
+
+
+@dataclass(frozen=True, slots=True)
+class WarmEpoch:
+    """One pass over the warm-start tapes."""
+
+    epoch: int
+    loss: float
+    """Mean negative log-likelihood of an action token, in nats, during the epoch."""
+    validation_loss: float
+    """The same over the validation tapes after the epoch; NaN where there are none."""
+    validation_accuracy: float
+    """Share of validation action tokens that are the most likely legal one."""
+    seconds: float
+
+
+def warm_start(
+    policy: Policy,
+    tapes: Sequence[Tape],
+    validation: Sequence[Tape],
+    *,
+    vocabulary_size: int,
+    pad: int,
+    epochs: int,
+    batch: int,
+    lr: float,
+    seed: int,
+    log: Callable[[WarmEpoch], None],
+    weight_decay: float = 0.05,
+) -> None:
+    """Trains the policy's trunk in place and leaves it at the epoch with the best validation loss (the value head is untouched).
+
+    Raises StageError where the loss is not finite; the parameters of the best epoch so far are then in place.
+    """
+    device = policy.device
+    optimizer = torch.optim.AdamW(policy.model.parameters(), lr=lr, weight_decay=weight_decay, betas=(0.9, 0.98))
+    steps = epochs * math.ceil(len(tapes) / batch)
+    warmup = max(1, steps // 20)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda s: min((s + 1) / warmup, 0.5 * (1 + math.cos(math.pi * min(1.0, s / max(1, steps)))) + 0.02)
+    )
+    generator = torch.Generator().manual_seed(seed)
+    best, best_state = math.inf, {k: v.clone() for k, v in policy.model.state_dict().items()}
+    for epoch in range(epochs):
+        started, total, count = time.perf_counter(), 0.0, 0
+        policy.train()
+        for chosen in _groups(tapes, batch, generator):
+            optimizer.zero_grad(set_to_none=True)
+            tokens = action_count(chosen)
+            for part in microbatches(chosen, max(1, batch // 2)):
+                loss = -score(policy, collate(part, vocabulary_size, pad, device)).logprob.sum()
+                (loss / tokens).backward()
+                total += float(loss)
+            count += tokens
+            if not math.isfinite(total):
+                policy.model.load_state_dict(best_state)
+                raise StageError(f"warm start, epoch {epoch}: the loss is not finite; lower --warm-lr (now {lr})")
+            torch.nn.utils.clip_grad_norm_(policy.model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+        held_loss, accuracy = judge(policy, validation, vocabulary_size=vocabulary_size, pad=pad, batch=batch)
+        log(WarmEpoch(epoch, total / max(1, count), held_loss, accuracy, time.perf_counter() - started))
+        measure = held_loss if validation else total / max(1, count)
+        if measure < best:
+            best, best_state = measure, {k: v.clone() for k, v in policy.model.state_dict().items()}
+    policy.model.load_state_dict(best_state)
+
+
+@torch.no_grad()
+def judge(policy: Policy, tapes: Sequence[Tape], *, vocabulary_size: int, pad: int, batch: int) -> tuple[float, float]:
+    """(mean negative log-likelihood, accuracy) of action tokens; (NaN, NaN) without tapes."""
+    policy.eval()
+    loss, right, count = 0.0, 0, 0
+    for part in microbatches(tapes, batch):
+        data = collate(part, vocabulary_size, pad, policy.device)
+        scores = score(policy, data)
+        loss -= float(scores.logprob.sum())
+        right += int((scores.logprobs.argmax(-1) == data.targets).sum())
+        count += len(data.targets)
+    return (loss / count, right / count) if count else (math.nan, math.nan)
+
+
+def _groups(tapes: Sequence[Tape], size: int, generator: torch.Generator) -> list[list[Tape]]:
+    order = torch.randperm(len(tapes), generator=generator).tolist()
+    return [[tapes[i] for i in order[start : start + size]] for start in range(0, len(order), size)]
