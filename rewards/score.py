@@ -113,8 +113,7 @@ class Stepper:
                 Violation(rule="case_abandoned", step=step, message=message, evidence=(self.criteria.task.opening.record,))
             )
             delay += 1.0
-        shown = bool(entry.told) or (entry.call.tool != MESSAGE_TOOL and entry.result is not None)
-        self._looked = self._looked or (entry.ok and shown)
+        self._looked = self._looked or _shows(entry)
         return self._record(found, success=success, quality=quality, speed=speed, delay=min(1.0, delay))
 
     def end_unplayed(self) -> None:
@@ -264,6 +263,15 @@ class Stepper:
         self._events.append(events)
         self._rewards.append(r)
         return events, r
+
+
+def _shows(entry: JournalEntry) -> bool:
+    """True for an accepted call that told the agent anything: a row, a fact, or a result beyond "done"."""
+    if not entry.ok or entry.call.tool == MESSAGE_TOOL:
+        return entry.ok and bool(entry.told)
+    result = entry.result
+    says = any(not isinstance(v, bool) for v in result.values()) if isinstance(result, dict) else result is not None
+    return bool(entry.reads) or says
 
 
 def grade(task: TaskSpec, answer: Answer, base: State, journal: Journal) -> Grade:

@@ -110,7 +110,7 @@ class Play:
                 step=len(self.entries),
                 call=ToolCall(tool=tool, arguments=arguments),
                 ok=True,
-                result=result if result is not None else {},
+                result={"found": "row"} if result is None else result,
                 clock=START,
                 **more,
             )

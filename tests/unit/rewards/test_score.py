@@ -100,6 +100,12 @@ def test_patience_is_spent_by_messages_that_bring_nothing_new_and_the_first_is_f
     assert [e.delay for e in found.events[:4]] == [0.0, 0.0, 0.25, 0.0]
 
 
+@pytest.mark.parametrize("idle", [Play().call("add_note", result={"noted": True}), Play().say(), Play().refused("get_order")])
+def test_an_idle_call_first_does_not_hide_that_a_case_was_closed_unread(idle: Play) -> None:
+    found = judged(idle.resolve("refund_refused"))
+    assert "closed_unread" in {v.rule for v in found.violations}
+
+
 def test_a_wrong_finish_reopens_the_case() -> None:
     assert judged(Play().read().resolve("refund_refused")).events[-1].delay == 1.0
 
