@@ -52,8 +52,8 @@ $(READY): requirements.lock pyproject.toml
 	   echo "error: $$found cannot make virtual environments (Debian: apt-get install python3-venv)" >&2; exit 2; fi; \
 	 if ! [ -x $(PY) ]; then "$$found" -m venv $(VENV); fi
 	@echo "setting up $(VENV): $$(grep -c == requirements.lock) packages, once, in a few minutes" >&2
-	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(PY) -m pip install -qq --disable-pip-version-check -r requirements.lock
+	@$(PY) -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 sample: $(READY) ## the synthetic supplier's exports (data/raw/sample) and their truth (data/truth/sample)
@@ -103,7 +103,7 @@ schemas: $(READY) ## write schemas/json/*.json again after a change of a type th
 	@$(PY) -m schemas export
 
 lock: $(READY) ## write requirements.lock again after a change of the dependencies in pyproject.toml
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[data,deid,quality,gym,train,dev]'
+	@$(PY) -m pip install -qq --disable-pip-version-check --no-build-isolation -e '.[data,deid,quality,gym,train,dev]'
 	@$(PY) .ci/lock.py
 
 clean-data: ## remove what the stages wrote (exports of your own, runs, keys and vaults stay)
