@@ -3,8 +3,8 @@
     python benchmarks/crash_safety.py --stage ingest --kills 10 --tickets 200
 
 Each trial starts from the same finished input folders, kills the whole process group with SIGKILL after a random share of the
-unbroken run's wall time (several times over until the run ends by itself), and then compares every published file. Prints one line
-a trial and the count of trials whose bytes differ; exit code 1 if any does, or if a killed folder was taken for a whole one.
+unbroken run's wall time (several times over until the run ends by itself), and then compares every published file. Prints a line
+per trial and the count of trials whose bytes differ; exit code 1 if any does, or if a killed folder was taken for a whole one.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def main() -> int:
         for trial in range(arguments.kills):
             here = Path(scratch) / f"trial{trial}"
             shutil.copytree(ready, here)
-            kills, done = [], False
+            kills: list[float] = []
+            done = False
             while not done and len(kills) < 5:
                 moment = chance.uniform(0.05, 1.0) * seconds
                 done, _ = run(arguments.stage, here, arguments.tickets, moment)
