@@ -96,14 +96,16 @@ def records(events: pl.DataFrame, marks: pl.DataFrame, owned: pl.DataFrame) -> p
         pl.col("seq").filter(marked("opening")).min().alias("opening_seq"),
         pl.col("ts").filter(marked("closed", "reopened")).last().alias("closed_ts"),
         pl.col("mark").filter(marked("closed", "reopened")).last().alias("_last"),
+        pl.col("ts").filter(marked("ended")).last().alias("_ended"),
         pl.col("value").filter(marked("outcome")).last().alias("outcome_code"),
     )
-    first = events.group_by(RECORD).agg(pl.col("event_ts").min().alias("_first"))
+    named = pl.concat([events.select(*RECORD, "event_ts"), marks.select(*RECORD, pl.col("ts").alias("event_ts"))])
+    first = named.group_by(RECORD).agg(pl.col("event_ts").min().alias("_first"))
     table = (
         first.join(per_mark, on=RECORD, how="left")
         .with_columns(
             pl.coalesce("opened_ts", "_first").alias("opened_ts"),
-            pl.when(pl.col("_last") == "closed").then("closed_ts").alias("closed_ts"),
+            pl.when(pl.col("_last") == "closed").then("closed_ts").otherwise("_ended").alias("closed_ts"),
         )
         .join(owned, on=RECORD, how="left")
     )

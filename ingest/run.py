@@ -128,9 +128,9 @@ class Finish:
         staged = {name: pl.concat([pl.read_parquet(shard / f"{name}.parquet") for shard in shards]) for name in TABLES}
         quarantine = pl.concat([pl.read_parquet(shard / "quarantine.parquet") for shard in shards])
         quarantine = quarantine.sort(list(QUARANTINE_COLUMNS))
-        counts, files = row_counts(staged["rows"], merge.repeated_rows(staged["rows"]))
-        self.stop_if_unreadable(files, quarantine)
         repeats = merge.repeated_rows(staged["rows"])
+        counts, files = row_counts(staged["rows"], repeats)
+        self.stop_if_unreadable(files, staged["rows"], quarantine)
         events = merge.sequenced(merge.without_repeats(staged["events"], repeats))
         owned = merge.organisations(merge.without_repeats(staged["owners"], repeats))
         events = merge.with_organisation(events, owned)
@@ -164,22 +164,24 @@ class Finish:
         }
         return counts
 
-    def stop_if_unreadable(self, files: dict[str, dict[str, int]], quarantine: pl.DataFrame) -> None:
+    def stop_if_unreadable(self, files: dict[str, dict[str, int]], rows: pl.DataFrame, quarantine: pl.DataFrame) -> None:
         """SourceError where more than the declared share of a file's rows is in quarantine, or nothing was read at all."""
         shares = {made.spec.name: made.options.max_quarantined_share for made in self.made}
         for name in shares:
             if not any(entry["rows_in"] for key, entry in files.items() if key.startswith(f"{name}:")):
                 raise SourceError(str(self.export), "", f"source {name!r} holds no rows: the export is empty")
         for key, entry in sorted(files.items()):
-            source, _, file = key.partition(":")
+            source, _, unit = key.partition(":")
             if entry["rows_quarantined"] <= shares[source] * entry["rows_in"]:
                 continue
             lines = [canonical_json(row) + "\n" for row in quarantine.iter_rows(named=True)]
             write_text(self.out / STOPPED, "".join(lines))
-            first = quarantine.filter(quarantine["source_file"] == file).row(0, named=True)
+            bad = rows.filter((rows["unit"] == unit) & rows["quarantined"]).sort("place").row(0, named=True)
+            of_row = quarantine["source_pos"].str.starts_with(bad["source_pos"])
+            first = quarantine.filter((quarantine["source_file"] == bad["source_file"]) & of_row).row(0, named=True)
             share = f"{entry['rows_quarantined']} of {entry['rows_in']} rows cannot be read"
             raise SourceError(
-                file,
+                bad["source_file"],
                 first["source_pos"],
                 f"{share} (more than max_quarantined_share = {shares[source]}), the first here: {first['reason']}; all are in "
                 f"{self.out / STOPPED}; nothing was published",

@@ -22,6 +22,9 @@ from schemas.files import canonical_json
 from schemas.records import CodeBook
 from schemas.spec import SourceSpec
 
+Order = tuple[str, int | None, int]
+"""A stream of the system and two numbers in it, by which its own sequence is told; None: the system does not know the order."""
+
 ORDER_COLUMNS: dict[str, str] = {"stream": "str", "order_1": "int", "order_2": "int", "row_at": "str"}
 """Beside EVENT_COLUMNS in a shard: the system's own sequence (stream, two numbers within it) and the place of the row read."""
 
@@ -37,7 +40,8 @@ MARK_COLUMNS: dict[str, str] = {
 }
 """What records.parquet is made of.
 
-mark: opened | opening (the opening event has the same order) | closed | reopened | outcome (value = the code)
+mark: opened | opening (the opening event has the same order) | closed | reopened | ended (closed for good, perhaps without
+having been closed before) | outcome (value = the code)
 """
 OWNER_COLUMNS: dict[str, str] = {
     "system": "str",
@@ -52,6 +56,7 @@ OWNER_COLUMNS: dict[str, str] = {
 """Whose a record is: its organisation, or the record that knows it."""
 ROW_COLUMNS: dict[str, str] = {
     "source": "str",
+    "unit": "str",
     "source_file": "str",
     "source_pos": "str",
     "row_at": "str",
@@ -131,6 +136,7 @@ class Row:
     def __init__(self, output: Output, file: str, pos: str, key: str | None) -> None:
         self.file, self.pos, self.key = file, pos, key
         self.at = f"{file}#{pos}"
+        self.version = ""
         self._output = output
 
     def event(
@@ -139,7 +145,7 @@ class Row:
         type: EventType,
         at: Stamp | None,
         *,
-        order: tuple[str, int, int],
+        order: Order,
         recorded: Stamp | None = None,
         actor: str | None = None,
         field: str | None = None,
@@ -175,9 +181,7 @@ class Row:
             }
         )
 
-    def mark(
-        self, record: tuple[str, str, str], mark: str, at: Stamp | None, order: tuple[str, int, int], value: str | None = None
-    ) -> None:
+    def mark(self, record: tuple[str, str, str], mark: str, at: Stamp | None, order: Order, value: str | None = None) -> None:
         """Notes for records.parquet when a record was opened, closed or decided (see MARK_COLUMNS)."""
         named = dict(zip(("system", "kind", "record_id"), record, strict=True))
         ts = at.at if at else None
@@ -191,7 +195,7 @@ class Row:
         above = dict(zip(("parent_system", "parent_kind", "parent_id"), parent or (None, None, None), strict=True))
         self._output.owners.append({**named, "organisation": organisation, **above, "row_at": self.at})
 
-    def _order(self, order: tuple[str, int, int]) -> dict[str, Any]:
+    def _order(self, order: Order) -> dict[str, Any]:
         return {"stream": order[0], "order_1": order[1], "order_2": order[2], "row_at": self.at}
 
 
@@ -211,8 +215,12 @@ class Output:
     """What is odd but not unreadable, e.g. "history_gap:orders.order.status" -> how many."""
 
     @contextmanager
-    def row(self, file: str, pos: str, place: int, *, key: str | None = None, version: str = "") -> Iterator[Row]:
-        """Reads one row: a RowFault inside sends it to quarantine and takes back all that it had emitted."""
+    def row(self, file: str, pos: str, place: int, *, key: str | None = None, unit: str | None = None) -> Iterator[Row]:
+        """Reads one row: a RowFault inside sends it to quarantine and takes back all that it had emitted.
+
+        `place` is the row's number within the file or table; `unit` names a table, whose rows are counted apart.
+        Set `row.key` (and `row.version`) where an export may tell a row twice.
+        """
         before = (len(self.events), len(self.marks), len(self.owners))
         row = Row(self, file, pos, key)
         fault: RowFault | None = None
@@ -235,11 +243,12 @@ class Output:
         self.rows.append(
             {
                 "source": self.source,
+                "unit": f"{file}/{unit}" if unit else file,
                 "source_file": file,
                 "source_pos": pos,
                 "row_at": row.at,
                 "row_key": row.key if fault is None else None,
-                "version": version,
+                "version": row.version,
                 "place": place,
                 "quarantined": fault is not None,
             }

@@ -18,6 +18,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from ingest.decode import line_text
+from ingest.decode import typed as typed_row
 from ingest.source import Context, Output, Part, Row, RowFault, Source, SourceOptions, require_file
 from ingest.times import Stamp, TimeFault, from_unix
 from ingest.values import checked, shown_code, type_of
@@ -170,28 +172,10 @@ def read(context: Context, part: Part, output: Output) -> None:
             continue
         stem = PurePosixPath(name).stem
         with output.row(file, f"member:{name}", place, key=f"dialogue:{stem}") as row:
-            try:
-                dialogue = decode(body)
-            except msgspec.DecodeError as error:
-                raise RowFault(f"not a dialogue of format 7: {decode_reason(error)}") from error
+            dialogue = typed_row(decode, line_text(body, None)[0])
             Case(context, output, row, stem, dialogue, apis).read()
     if seen == 0:
         raise SourceError(file, "", "no dialogues", allowed="dialogues/<number>.json")
-
-
-def decode_reason(error: msgspec.DecodeError) -> str:
-    """msgspec names types and places, never values, but for unknown keys and enum values; those are cut to the place."""
-    text = str(error)
-    place = text.rpartition(" - at ")[2].strip("`") if " - at " in text else "$"
-    if "unknown field" in text:
-        return f"unknown key at {place}"
-    if "Invalid enum value" in text:
-        return f"unknown code at {place}"
-    return (
-        text
-        if "Expected" in text or "missing required" in text or "malformed" in text or "truncated" in text
-        else f"wrong at {place}"
-    )
 
 
 @dataclass(slots=True)

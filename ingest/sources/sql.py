@@ -1,0 +1,389 @@
+"""Any database that SQLAlchemy reads: tables with declared columns, and for each a history table that tells every change.
+
+History is fed, never the current row: that is read only to see whether the history ends in it (a difference is counted as
+`history_gap`). Of a table without history only the fields that the code book calls static become events, at the row's creation; the
+others cannot be rebuilt and are left out, listed in findings.json.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.engine import Connection
+
+from ingest.source import Context, Output, Part, Row, RowFault, Source, SourceOptions
+from ingest.sources import _sql_read as db
+from ingest.times import Stamp, TimeFault, format_faults, from_iso, from_local, instant, utc_text
+from ingest.values import checked, shown_code, type_of
+from schemas.errors import SpecError
+from schemas.events import EventType
+from schemas.records import FieldRule
+
+OPS = {"insert": EventType.create, "update": EventType.change, "delete": EventType.delete}
+
+
+class _Options(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class HistoryLayout(_Options):
+    """Columns of `<table><suffix>`: one row for each field that an act set; a row without a field says that the record began or ended."""
+
+    suffix: str = "_history"
+    seq: str
+    """Whole number that orders the changes; null in rows whose order the system does not know."""
+    key: str
+    op: str
+    """insert | update | delete"""
+    field: str
+    """Name of a column of the table, or null."""
+    value: str
+    """New value, typed or as text."""
+    event_ts: str
+    recorded_ts: str | None = None
+    actor: str | None = None
+    reference: str | None = None
+
+    def columns(self) -> list[str]:
+        named = (self.seq, self.key, self.op, self.field, self.value, self.event_ts, self.recorded_ts, self.actor, self.reference)
+        return [column for column in named if column is not None]
+
+
+class ParentColumn(_Options):
+    column: str
+    table: str
+
+
+class TableOptions(_Options):
+    table: str
+    system: str
+    kind: str
+    key: str
+    columns: dict[str, str]
+    """Column -> canonical field."""
+    organisation: str | None = None
+    """Column that holds the record's organisation."""
+    parent: ParentColumn | None = None
+    """Column that holds the key of the record whose organisation it shares."""
+    history: bool = True
+    """False: the table has no history; `created` names the column with the time at which a row began."""
+    created: str | None = None
+
+
+class SqlOptions(SourceOptions):
+    url: str | None = None
+    """SQLAlchemy URL; {path} stands for the source's folder. A URL with a password belongs into an environment variable: `url_env`."""
+    url_env: str | None = None
+    schema_name: str | None = None
+    history: HistoryLayout | None = None
+    tables: tuple[TableOptions, ...] = Field(min_length=1)
+
+
+def place(context: Context) -> str:
+    """Dotted path of the options in the spec, for its faults."""
+    return f"sources.{context.spec.name}.options"
+
+
+def check(context: Context) -> None:
+    """SpecError with every fault of the declaration against itself and the code book."""
+    options, faults = context.options, []
+    if context.spec.time_format is not None and (why := format_faults(context.spec.time_format)):
+        faults.append(f"sources.{context.spec.name}.time_format: {why}")
+    names = [table.table for table in options.tables]
+    for table in options.tables:
+        where = f"{place(context)}.tables.{table.table}"
+        for column, name in table.columns.items():
+            if context.code_book.rule(table.system, table.kind, name) is None:
+                faults.append(f"{where}.columns.{column}: {table.system}.{table.kind}.{name} is not in the code book")
+        if table.parent is not None and table.parent.table not in names:
+            faults.append(f"{where}.parent.table: {table.parent.table!r} is not one of {', '.join(names)}")
+        if table.history and options.history is None:
+            faults.append(f"{where}.history: no [sources.options.history] is declared; say history = false where there is none")
+        if not table.history and table.created is None:
+            faults.append(f"{where}.created: a table without history needs the column with the time at which a row began")
+    if faults:
+        raise SpecError(context.spec_file, faults)
+
+
+def _url(context: Context) -> Any:
+    options = context.options
+    return db.database_url(options.url, options.url_env, context.root, context.spec_file, place(context))
+
+
+def _tables(context: Context) -> list[str]:
+    suffix = context.options.history.suffix if context.options.history else ""
+    return [
+        name
+        for table in context.options.tables
+        for name in ((table.table, table.table + suffix) if table.history else (table.table,))
+    ]
+
+
+def inputs(context: Context) -> dict[str, str]:
+    check(context)
+    url = _url(context)
+    name = db.shown(url, context.export)
+    return {name: db.digest(url, name, _tables(context), context.options.schema_name)}
+
+
+def parts(context: Context) -> list[Part]:
+    """One a table, with its history; every missing table or column is found before anything is read."""
+    url = _url(context)
+    name = db.shown(url, context.export)
+    history, schema = context.options.history, context.options.schema_name
+    with db.connected(url, name) as connection:
+        for table in context.options.tables:
+            db.require_columns(connection, name, table.table, _columns(table), schema)
+            if table.history:
+                db.require_columns(connection, name, table.table + history.suffix, history.columns(), schema)
+    return [Part(table.table, index) for index, table in enumerate(context.options.tables)]
+
+
+def _columns(table: TableOptions) -> list[str]:
+    more = [table.organisation, table.parent.column if table.parent else None, table.created]
+    return list(dict.fromkeys([table.key, *table.columns, *(column for column in more if column)]))
+
+
+def read(context: Context, part: Part, output: Output) -> None:
+    url = _url(context)
+    name = db.shown(url, context.export)
+    with db.connected(url, name) as connection:
+        reader = TableReader(context, output, connection, name, context.options.tables[part.payload])
+        if reader.table.history:
+            reader.history()
+        reader.current()
+
+
+@dataclass(slots=True)
+class TableReader:
+    """One table while it is read."""
+
+    context: Context
+    output: Output
+    connection: Connection
+    file: str
+    table: TableOptions
+    ends: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
+    """Key -> canonical field -> the values that the history may end in: last as recorded, last as it was."""
+    last: dict[tuple[str, str], list[tuple[Any, ...]]] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        return self.table.system, self.table.kind
+
+    def record(self, key: str) -> tuple[str, str, str]:
+        return self.table.system, self.table.kind, key
+
+    # --- history -----------------------------------------------------------------------------------------------------
+
+    def history(self) -> None:
+        layout = self.context.options.history
+        name = self.table.table + layout.suffix
+        columns = layout.columns()
+        found = [
+            dict(zip(columns, row, strict=True))
+            for row in db.select(self.connection, name, columns, self.context.options.schema_name)
+        ]
+        found.sort(key=lambda row: (row[layout.seq] is None, _sortable(row[layout.seq]), [_sortable(row[c]) for c in columns]))
+        unnumbered = 0
+        for number, told in enumerate(found, 1):
+            unnumbered += told[layout.seq] is None
+            label = f"unnumbered-{unnumbered}" if told[layout.seq] is None else str(told[layout.seq])
+            with self.output.row(self.file, f"row:{name}:{label}", number, unit=name) as row:
+                self.change(row, layout, told)
+
+    def change(self, row: Row, layout: HistoryLayout, told: dict[str, Any]) -> None:
+        key = self.key(told[layout.key], layout.key)
+        record = self.record(key)
+        seq = told[layout.seq]
+        if seq is not None and (not isinstance(seq, int) or isinstance(seq, bool)):
+            raise RowFault("not a whole number", field=layout.seq, found=type_of(seq), allowed="a whole number")
+        if told[layout.op] not in OPS:
+            raise RowFault("unknown code", field=layout.op, found=shown_code(told[layout.op]), allowed=", ".join(OPS))
+        kind = OPS[told[layout.op]]
+        at = self.stamp(told[layout.event_ts], layout.event_ts)
+        recorded = self.stamp(told[layout.recorded_ts], layout.recorded_ts) if layout.recorded_ts else at
+        actor = _text(told[layout.actor]) if layout.actor else None
+        reference = _text(told[layout.reference]) if layout.reference else None
+        order = (self.table.table, seq, 0)
+        column = told[layout.field]
+        if kind is EventType.delete or column is None:
+            if kind is EventType.change:
+                raise RowFault(
+                    "an update without a field", field=layout.field, found="null", allowed=", ".join(self.table.columns)
+                )
+            row.event(record, kind, at, order=order, recorded=recorded, actor=actor, reference=reference)
+            if kind is EventType.delete:
+                self.gone.add(key)
+            else:
+                self.gone.discard(key)
+                row.mark(record, "opened", at, order)
+            self.ends.setdefault(key, {})
+            return
+        if column not in self.table.columns:
+            self.output.drop(f"{'.'.join(self.kind)}.{column}")
+            return
+        name, rule = self.rule(column)
+        value = self.value(rule, name, told[layout.value], written=True)
+        if rule.known_at == "never":
+            self.output.drop(f"{'.'.join(self.kind)}.{name}")
+            return
+        row.event(
+            record,
+            kind,
+            at,
+            order=order,
+            recorded=recorded,
+            actor=actor,
+            field=name,
+            value=value,
+            reference=reference,
+        )
+        self.owner(row, record, column, value)
+        self.ends.setdefault(key, {})
+        self.last.setdefault((key, name), []).append((at.at, recorded.at, seq is None, seq or 0, value))
+
+    # --- the table itself --------------------------------------------------------------------------------------------
+
+    def current(self) -> None:
+        columns = _columns(self.table)
+        rows = list(db.select(self.connection, self.table.table, columns, self.context.options.schema_name))
+        rows.sort(key=lambda row: [_sortable(value) for value in row])
+        present: set[str] = set()
+        for number, values in enumerate(rows, 1):
+            told = dict(zip(columns, values, strict=True))
+            label = shown_code(told[self.table.key]) if told[self.table.key] is None else told[self.table.key]
+            with self.output.row(self.file, f"row:{self.table.table}:{label}", number, unit=self.table.table) as row:
+                key = self.key(told[self.table.key], self.table.key)
+                if key in present:
+                    raise RowFault("the key is used twice", field=self.table.key, found="a repeated key")
+                present.add(key)
+                fields = {
+                    name: self.value(rule, name, told[column], written=False)
+                    for column in self.table.columns
+                    for name, rule in [self.rule(column)]
+                }
+                if self.table.history:
+                    self.compare(key, fields)
+                else:
+                    self.begin(row, key, told, fields)
+        if self.table.history:
+            for _ in set(self.ends) - present - self.gone:
+                self.gap("deletion")
+
+    def begin(self, row: Row, key: str, told: dict[str, Any], fields: dict[str, Any]) -> None:
+        """Events of a row without history: that it began, and what never changes."""
+        record, created = self.record(key), self.table.created or ""
+        at = self.stamp(told[created], created)
+        row.event(record, EventType.create, at, order=(self.table.table, None, 0))
+        row.mark(record, "opened", at, (self.table.table, None, 0))
+        for column in self.table.columns:
+            name, rule = self.rule(column)
+            self.owner(row, record, column, fields[name])
+            if rule.known_at == "static":
+                row.event(record, EventType.create, at, order=(self.table.table, None, 0), field=name, value=fields[name])
+            else:
+                self.output.drop(f"{'.'.join(self.kind)}.{name}")
+
+    def compare(self, key: str, fields: dict[str, Any]) -> None:
+        """Counts each field whose present value is not what the history ends in, by its order or by the times it tells."""
+        if key not in self.ends:
+            self.gap("record")
+            return
+        for name, value in fields.items():
+            told = self.last.get((key, name), [])
+            if not told:
+                if value is not None:
+                    self.gap(name)
+                continue
+            as_recorded = max(told, key=lambda change: (change[1], not change[2], change[3]))
+            as_written = max(told, key=lambda change: (not change[2], change[3]))
+            as_it_was = max(told, key=lambda change: (change[0], not change[2], change[3]))
+            if value not in (as_recorded[-1], as_written[-1], as_it_was[-1]):
+                self.gap(name)
+
+    def gap(self, name: str) -> None:
+        self.output.finding(f"history_gap:{'.'.join(self.kind)}.{name}")
+
+    # --- values ------------------------------------------------------------------------------------------------------
+
+    def owner(self, row: Row, record: tuple[str, str, str], column: str, value: Any) -> None:
+        if value is None:
+            return
+        if column == self.table.organisation:
+            row.owner(record, organisation=str(value))
+        if self.table.parent is not None and column == self.table.parent.column:
+            above = next(table for table in self.context.options.tables if table.table == self.table.parent.table)
+            row.owner(record, parent=(above.system, above.kind, str(value)))
+
+    def key(self, raw: Any, column: str) -> str:
+        if isinstance(raw, str) and raw:
+            return raw
+        if isinstance(raw, int) and not isinstance(raw, bool):
+            return str(raw)
+        raise RowFault("not a key", field=column, found=type_of(raw), allowed="text or a whole number")
+
+    def rule(self, column: str) -> tuple[str, FieldRule]:
+        name = self.table.columns[column]
+        rule = self.context.code_book.rule(*self.kind, name)
+        assert rule is not None  # check() has seen every declared column in the code book
+        return name, rule
+
+    def stamp(self, raw: Any, column: str) -> Stamp:
+        """A time of the database: text by the declared format, or the driver's own datetime; without a zone it is local."""
+        try:
+            if isinstance(raw, str):
+                if self.context.spec.time_format is None:
+                    return from_iso(raw)
+                return from_local(raw, self.context.spec.zone, self.context.spec.time_format)
+            if isinstance(raw, datetime):
+                text, zone = raw.isoformat(" "), self.context.spec.zone
+                return Stamp(instant(raw, zone) if raw.tzinfo is None else raw.astimezone(UTC), text, zone, 0)
+        except TimeFault as fault:
+            raise RowFault(fault.reason, field=column, found=fault.found, allowed=fault.allowed) from fault
+        raise RowFault("time is missing" if raw is None else "not a time", field=column, found=type_of(raw), allowed="a time")
+
+    def value(self, rule: FieldRule, name: str, raw: Any, *, written: bool) -> Any:
+        """A value as the code book types it. `written`: a history keeps every value as text, so numbers are read from it, strictly."""
+        field_name = ".".join((*self.kind, name))
+        if raw is None:
+            return None
+        if rule.type == "time":
+            at = self.stamp(raw, field_name).at
+            assert at is not None  # a stamp of a text or datetime always has an instant
+            return utc_text(at)
+        if rule.type == "date" and isinstance(raw, date) and not isinstance(raw, datetime):
+            raw = raw.isoformat()
+        elif rule.type == "bool":
+            raw = {0: False, 1: True, "0": False if written else "0", "1": True if written else "1"}.get(raw, raw)
+        elif rule.type in {"money", "int"}:
+            if (written and isinstance(raw, str) and re.fullmatch(r"-?(?:0|[1-9]\d*)", raw)) or (
+                isinstance(raw, Decimal) and raw.as_tuple().exponent == 0
+            ):
+                raw = int(raw)
+        elif rule.type == "number":
+            if (written and isinstance(raw, str) and re.fullmatch(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", raw)) or isinstance(
+                raw, Decimal
+            ):
+                raw = float(raw)
+        return checked(self.context.code_book, self.kind, name, raw)
+
+
+def _text(raw: Any) -> str | None:
+    return None if raw is None else str(raw)
+
+
+def _sortable(value: Any) -> tuple[str, Any]:
+    """An order over values of mixed types: by type, then by value where numbers are, else by text."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return ("0", value)
+    return (type(value).__name__, str(value))
+
+
+SOURCE = Source(options=SqlOptions, inputs=inputs, parts=parts, read=read)

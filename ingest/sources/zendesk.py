@@ -1,0 +1,322 @@
+"""Zendesk incremental exports: NDJSON pages of tickets, audits, users, organizations, metrics and satisfaction ratings.
+
+History is the audits. A ticket's row is its *last* state: only its id, organisation, time of creation and whether it was deleted
+are taken from it; its status, tags, assignee and custom fields become no event. Metrics and ratings are decided by the handling:
+they are read as changes of their own kinds, at their own times, so that leak checks have something to refuse.
+The API repeats rows across pages: of one id the last telling counts (highest updated_at, then page, then line).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from pydantic import Field
+
+from ingest.decode import converted, line_text, lines, typed
+from ingest.source import Context, Output, Part, Row, RowFault, Source, SourceOptions, require_folder
+from ingest.sources._zendesk_rows import PAGES, UNUSED_EVENTS, AuditComment, AuditField
+from ingest.text import message_text
+from ingest.times import Stamp, TimeFault, from_iso, utc_text
+from ingest.values import checked
+from schemas.errors import SourceError
+from schemas.events import EventType
+from schemas.files import sha256_file
+
+OPEN = frozenset({"new", "open", "pending", "hold"})
+MERGED = re.compile(r"merged into (?:this )?(?:request|ticket) #?(\d+)", re.IGNORECASE)
+REQUIRED = ("tickets", "ticket_audits")
+
+
+class ZendeskOptions(SourceOptions):
+    system: str = "helpdesk"
+    custom_fields: dict[str, str] = Field(default_factory=dict)
+    """Custom field id -> canonical name."""
+    outcome_field: str | None = None
+    """Canonical field whose last value is the outcome code."""
+    fallback_charset: str | None = "cp1252"
+    """Taken, and counted, for a line that is not UTF-8; null sends such lines to quarantine."""
+
+
+@dataclass(slots=True)
+class Reader:
+    """One page while it is read."""
+
+    context: Context
+    output: Output
+
+    @property
+    def system(self) -> str:
+        return str(self.context.options.system)
+
+    def stamp(self, text: str, field: str) -> Stamp:
+        try:
+            return from_iso(text)
+        except TimeFault as fault:
+            raise RowFault(fault.reason, field=field, found=fault.found, allowed=fault.allowed) from fault
+
+    def value(self, kind: str, field: str, raw: Any) -> Any:
+        """A declared field's value as value_json holds it."""
+        rule = self.context.code_book.rule(self.system, kind, field)
+        if rule is not None and rule.type == "time" and isinstance(raw, str):
+            at = self.stamp(raw, f"{self.system}.{kind}.{field}").at
+            raw = utc_text(at) if at else None
+        return checked(self.context.code_book, (self.system, kind), field, raw)
+
+    def known(self, kind: str, field: str) -> bool:
+        """Whether the code book declares the field; one that it does not declare is left out and counted."""
+        if self.context.code_book.rule(self.system, kind, field) is not None:
+            return True
+        self.output.drop(f"{self.system}.{kind}.{field}")
+        return False
+
+    # --- ticket rows -------------------------------------------------------------------------------------------------
+
+    def ticket(self, row: Row, found: Any) -> None:
+        record = (self.system, "ticket", str(found.id))
+        created = self.stamp(found.created_at, "created_at")
+        order = (f"ticket:{found.id}", 0, 0)
+        row.mark(record, "opened", created, order)
+        if found.organization_id is not None:
+            row.owner(record, parent=(self.system, "organization", str(found.organization_id)))
+        if found.status == "deleted":
+            deleted = self.stamp(found.updated_at or found.created_at, "updated_at")
+            # Behind the audits: a deletion ends what they tell.
+            row.event(record, EventType.delete, deleted, order=(f"ticket:{found.id}", 0, 1))
+
+    # --- audits ------------------------------------------------------------------------------------------------------
+
+    def audit(self, row: Row, found: Any) -> None:
+        record = (self.system, "ticket", str(found.ticket_id))
+        at = self.stamp(found.created_at, "created_at")
+        actor = self.actor(found.author_id)
+        kinds = [entry.get("type") for entry in found.events]
+        first = "Create" in kinds
+        if first:
+            row.event(record, EventType.create, at, order=("audits", found.id, 0), actor=actor)
+        for index, entry in enumerate(found.events):
+            order = ("audits", found.id, index + 1)
+            pos = f"{row.pos}#events/{index}"
+            try:
+                self.audit_event(row, record, at, entry, order=order, pos=pos, actor=actor, first=first)
+            except RowFault as fault:
+                fault.pos = fault.pos or pos
+                raise
+        self.merge_links(row, record, at, found, order=("audits", found.id, len(found.events) + 1), actor=actor)
+
+    def audit_event(
+        self,
+        row: Row,
+        record: tuple[str, str, str],
+        at: Stamp,
+        entry: dict[str, Any],
+        *,
+        order: tuple[str, int, int],
+        pos: str,
+        actor: str | None,
+        first: bool,
+    ) -> None:
+        kind = entry.get("type")
+        if kind == "Comment":
+            comment = converted(entry, AuditComment)
+            text = message_text(plain=comment.plain_body, html=comment.html_body, body=comment.body)
+            row.event(
+                record,
+                EventType.message,
+                at,
+                order=order,
+                actor=self.actor(comment.author_id) or actor,
+                text=text,
+                visibility="public" if comment.public else "internal",
+                pos=pos,
+            )
+            if first:
+                row.mark(record, "opening", at, order)
+            if match := MERGED.search(text):
+                self.link_merge(row, record, match[1], at, order=order, actor=actor, pos=pos)
+        elif kind in {"Create", "Change"}:
+            self.audit_field(row, record, at, converted(entry, AuditField), order=order, pos=pos, actor=actor)
+        elif kind in UNUSED_EVENTS:
+            self.output.drop(f"{self.system}.audit.{kind}")
+        else:
+            raise RowFault(
+                "unknown kind of audit event", field="type", found="an undocumented type", allowed="Create, Change, Comment"
+            )
+
+    def audit_field(
+        self,
+        row: Row,
+        record: tuple[str, str, str],
+        at: Stamp,
+        entry: Any,
+        *,
+        order: tuple[str, int, int],
+        pos: str,
+        actor: str | None,
+    ) -> None:
+        field = self.context.options.custom_fields.get(entry.field_name, entry.field_name)
+        if field == "status":
+            if entry.value == "deleted":
+                row.event(record, EventType.delete, at, order=order, actor=actor, pos=pos)
+                return
+            mark = {"solved": "closed", "closed": "ended"}.get(entry.value, "reopened" if entry.value in OPEN else None)
+            if mark:
+                row.mark(record, mark, at, order)
+        if not self.known("ticket", field):
+            return
+        value = self.value("ticket", field, entry.value)
+        change = EventType.create if entry.type == "Create" else EventType.change
+        row.event(record, change, at, order=order, actor=actor, field=field, value=value, pos=pos)
+        if field == self.context.options.outcome_field and value is not None:
+            row.mark(record, "outcome", at, order, str(value))
+
+    def merge_links(
+        self,
+        row: Row,
+        record: tuple[str, str, str],
+        at: Stamp,
+        found: Any,
+        *,
+        order: tuple[str, int, int],
+        actor: str | None,
+    ) -> None:
+        """A merge as the API tells it, by via.source: on the ticket that went away (to) or on the one that took it (from)."""
+        source = (found.via or {}).get("source")
+        if not isinstance(source, dict) or source.get("rel") != "merge":
+            return
+        to, origin = source.get("to"), source.get("from")
+        if isinstance(to, dict) and isinstance(to.get("ticket_id"), int) and str(to["ticket_id"]) != record[2]:
+            self.link_merge(row, record, str(to["ticket_id"]), at, order=order, actor=actor, pos=row.pos)
+        elif isinstance(origin, dict):
+            ids = origin.get("ticket_ids") or [origin.get("ticket_id")]
+            for gone in sorted(str(number) for number in ids if isinstance(number, int)):
+                self.link_merge(row, (*record[:2], gone), record[2], at, order=order, actor=actor, pos=row.pos)
+
+    def link_merge(
+        self,
+        row: Row,
+        gone: tuple[str, str, str],
+        into: str,
+        at: Stamp,
+        *,
+        order: tuple[str, int, int],
+        actor: str | None,
+        pos: str,
+    ) -> None:
+        other = {"system": gone[0], "kind": gone[1], "record_id": into}
+        row.event(gone, EventType.link, at, order=order, actor=actor, field="merged_into", value=other, pos=pos)
+
+    def actor(self, number: int | None) -> str | None:
+        """-1 is the API's name for the system itself."""
+        return None if number is None or number < 0 else f"{self.system}:user:{number}"
+
+    # --- users, organizations, metrics, ratings ----------------------------------------------------------------------
+
+    def static(self, kind: str) -> Callable[[Row, dict[str, Any]], None]:
+        def read(row: Row, found: dict[str, Any]) -> None:
+            record = (self.system, kind, str(found["id"]))
+            at = self.stamp(found["created_at"], "created_at")
+            stream = f"{kind}:{found['id']}"
+            row.event(record, EventType.create, at, order=(stream, 0, 0))
+            row.mark(record, "opened", at, (stream, 0, 0))
+            if kind == "organization":
+                row.owner(record, organisation=found.get("external_id") or str(found["id"]))
+            elif found.get("organization_id") is not None:
+                row.owner(record, parent=(self.system, "organization", str(found["organization_id"])))
+            for index, (field, raw) in enumerate(self.scalars(found, f"{kind}_fields"), 1):
+                rule = self.context.code_book.rule(self.system, kind, field)
+                if rule is not None and rule.known_at not in {"static", "start", "post_hoc"}:
+                    self.output.drop(f"{self.system}.{kind}.{field}")  # the row holds its present value, and there is no history
+                elif self.known(kind, field):
+                    value = self.value(kind, field, raw)
+                    row.event(record, EventType.create, at, order=(stream, 0, index), field=field, value=value)
+
+        return read
+
+    def decided(self, kind: str) -> Callable[[Row, dict[str, Any]], None]:
+        """Metrics and ratings: what they say was so at the time of their last update, not before."""
+
+        def read(row: Row, found: dict[str, Any]) -> None:
+            record = (self.system, kind, str(found["id"]))
+            created = self.stamp(found["created_at"], "created_at")
+            updated = self.stamp(found["updated_at"] or found["created_at"], "updated_at")
+            stream, ticket = f"{kind}:{found['id']}", str(found["ticket_id"])
+            row.event(record, EventType.create, created, order=(stream, 0, 0), reference=ticket)
+            row.mark(record, "opened", created, (stream, 0, 0))
+            row.owner(record, parent=(self.system, "ticket", ticket))
+            for index, (field, raw) in enumerate(self.scalars(found, ""), 1):
+                if self.known(kind, field):
+                    value = self.value(kind, field, raw)
+                    at = (stream, 0, index)
+                    row.event(record, EventType.change, updated, order=at, field=field, value=value, reference=ticket)
+
+        return read
+
+    def scalars(self, found: dict[str, Any], custom: str) -> list[tuple[str, Any]]:
+        """(canonical field, value) of what a row says; {"calendar": 3} under <key> becomes <key>_calendar."""
+        out: list[tuple[str, Any]] = []
+        for key, value in found.items():
+            if key in {"id", "url", "created_at", "updated_at"}:
+                continue
+            if isinstance(value, dict):
+                nested = value.items()
+                out += [(self.context.options.custom_fields.get(k, k) if key == custom else f"{key}_{k}", v) for k, v in nested]
+            else:
+                out.append((key, value))
+        return out
+
+
+def pages(context: Context) -> list[tuple[str, Path]]:
+    """(page name without number, path) of every page, sorted; SourceError for what is missing or not known."""
+    require_folder(context.root, f"folder of source {context.spec.name!r}")
+    found = []
+    for path in sorted(context.root.glob("*.ndjson")):
+        name = re.sub(r"-\d+$", "", path.stem)
+        if name not in PAGES:
+            raise SourceError(
+                context.file(path), "", "not a page of this export", allowed=", ".join(f"{n}-NNNN.ndjson" for n in PAGES)
+            )
+        found.append((name, path))
+    for name in REQUIRED:
+        if name not in {page for page, _ in found}:
+            raise SourceError(str(context.root), "", f"pages of {name} are missing", allowed=f"{name}-NNNN.ndjson")
+    return found
+
+
+def inputs(context: Context) -> dict[str, str]:
+    return {context.file(path): sha256_file(path) for _, path in pages(context)}
+
+
+def parts(context: Context) -> list[Part]:
+    return [Part(path.stem, (name, path), max(1, path.stat().st_size // 1_000_000)) for name, path in pages(context)]
+
+
+def read(context: Context, part: Part, output: Output) -> None:
+    name, path = part.payload
+    row_type, kind = PAGES[name]
+    decode = msgspec.json.Decoder(row_type).decode
+    reader = Reader(context, output)
+    take: dict[str, Callable[[Row, Any], None]] = {
+        "ticket": reader.ticket,
+        "audit": reader.audit,
+        "user": reader.static("user"),
+        "organization": reader.static("organization"),
+        "metric": reader.decided("metric"),
+        "rating": reader.decided("rating"),
+    }
+    file = context.file(path)
+    for number, raw in lines(path, file):
+        with output.row(file, f"line:{number}", number) as row:
+            text, fell_back = line_text(raw, context.options.fallback_charset)
+            found = typed(decode, text)
+            row.key, row.version = f"{name}:{found.id}", getattr(found, "updated_at", None) or ""
+            take[kind](row, found if kind in {"ticket", "audit"} else msgspec.structs.asdict(found))
+            if fell_back:
+                output.finding(f"charset_fallback:{file}")
+
+
+SOURCE = Source(options=ZendeskOptions, inputs=inputs, parts=parts, read=read)
