@@ -42,9 +42,10 @@ def sequenced(events: pl.DataFrame) -> pl.DataFrame:
     The running maximum of the recorded time lets a row recorded late, or by a skewed clock, keep its place in its own stream.
     """
     own = ["system", "stream", "order_1", "order_2"]
+    numbered = pl.col("order_1").is_not_null()
     return (
         events.sort(*own, "record_id", "field", "source_file", "source_pos", nulls_last=False)
-        .with_columns(pl.col("recorded_ts").forward_fill().cum_max().over("system", "stream").alias("_when"))
+        .with_columns(pl.col("recorded_ts").forward_fill().cum_max().over("system", "stream", numbered).alias("_when"))
         .sort("system", "_when", "stream", "order_1", "order_2", nulls_last=False, maintain_order=True)
         .with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("system").alias("seq"))
         .drop("_when")

@@ -1,4 +1,4 @@
-"""Reading a database with SQLAlchemy: read-only, untyped (the driver's own values), in an order that does not depend on the database."""
+"""Reading a database with SQLAlchemy: read-only, and untyped (the driver's own values)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Any database that SQLAlchemy reads: tables with declared columns, and for each a history table that tells every change.
 
 History is fed, never the current row: that is read only to see whether the history ends in it (a difference is counted as
-`history_gap`). Of a table without history only the fields that the code book calls static become events, at the row's creation; the
-others cannot be rebuilt and are left out, listed in findings.json.
+`history_gap`). Of a table without history only the fields that the code book calls static become events, at the row's creation;
+the others cannot be rebuilt and are left out, listed in findings.json.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Options(BaseModel):
 
 
 class HistoryLayout(_Options):
-    """Columns of `<table><suffix>`: one row for each field that an act set; a row without a field says that the record began or ended."""
+    """Columns of `<table><suffix>`: one row a field that an act set; one without a field says that the record began or ended."""
 
     suffix: str = "_history"
     seq: str
@@ -77,7 +77,7 @@ class TableOptions(_Options):
 
 class SqlOptions(SourceOptions):
     url: str | None = None
-    """SQLAlchemy URL; {path} stands for the source's folder. A URL with a password belongs into an environment variable: `url_env`."""
+    """SQLAlchemy URL; {path} stands for the source's folder. One with a password belongs into an environment variable: url_env."""
     url_env: str | None = None
     schema_name: str | None = None
     history: HistoryLayout | None = None
@@ -350,7 +350,7 @@ class TableReader:
         raise RowFault("time is missing" if raw is None else "not a time", field=column, found=type_of(raw), allowed="a time")
 
     def value(self, rule: FieldRule, name: str, raw: Any, *, written: bool) -> Any:
-        """A value as the code book types it. `written`: a history keeps every value as text, so numbers are read from it, strictly."""
+        """A value as the code book types it. `written`: a history keeps all values as text; numbers are read from it."""
         field_name = ".".join((*self.kind, name))
         if raw is None:
             return None
@@ -358,21 +358,28 @@ class TableReader:
             at = self.stamp(raw, field_name).at
             assert at is not None  # a stamp of a text or datetime always has an instant
             return utc_text(at)
-        if rule.type == "date" and isinstance(raw, date) and not isinstance(raw, datetime):
-            raw = raw.isoformat()
-        elif rule.type == "bool":
-            raw = {0: False, 1: True, "0": False if written else "0", "1": True if written else "1"}.get(raw, raw)
-        elif rule.type in {"money", "int"}:
-            if (written and isinstance(raw, str) and re.fullmatch(r"-?(?:0|[1-9]\d*)", raw)) or (
-                isinstance(raw, Decimal) and raw.as_tuple().exponent == 0
-            ):
-                raw = int(raw)
-        elif rule.type == "number":
-            if (written and isinstance(raw, str) and re.fullmatch(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", raw)) or isinstance(
-                raw, Decimal
-            ):
-                raw = float(raw)
+        raw = native(rule.type, raw, written)
         return checked(self.context.code_book, self.kind, name, raw)
+
+
+INTEGER = re.compile(r"-?(?:0|[1-9]\d*)")
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+
+
+def native(kind: str, raw: Any, written: bool) -> Any:
+    """A driver's value as JSON would have it, where that loses nothing; anything else as it is, for the type check to refuse."""
+    text = raw if written and isinstance(raw, str) else ""
+    if kind == "bool":
+        flags = {"0": False, "1": True}
+        return flags.get(text or (str(raw) if type(raw) is int else ""), raw)
+    if kind in {"money", "int"}:
+        exact = isinstance(raw, Decimal) and raw.as_tuple().exponent == 0
+        return int(raw) if INTEGER.fullmatch(text) or exact else raw
+    if kind == "number":
+        return float(raw) if NUMBER.fullmatch(text) or isinstance(raw, Decimal) else raw
+    if kind == "date" and isinstance(raw, date) and not isinstance(raw, datetime):
+        return raw.isoformat()
+    return raw
 
 
 def _text(raw: Any) -> str | None:
