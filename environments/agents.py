@@ -19,11 +19,11 @@ _ID = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PH
 """A token as deid writes it."""
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,12}(?![\w.])")
 _SMALL = dict(
-    zip(
-        range(21),
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-        "eighteen nineteen twenty".split(" "),
-        strict=True,
+    enumerate(
+        _PIECE.findall(
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+            "eighteen nineteen twenty"
+        )
     )
 )
 
@@ -61,7 +61,7 @@ class Seen:
         self._texts.append(_pieces(text))
 
     def holds(self, value: Any) -> bool:
-        """True if the value stands in a text: an integer also as money in major units (1500 in "15.00 EUR") or as a small number word,
+        """True if the value stands in a text: an integer also as money in major units (1500 in "15.00 EUR") or as a number word,
         a text as whole words in any case, a list or object if all of its leaves do. true, false and null need not be seen."""
         if isinstance(value, dict):
             return all(self.holds(inner) for inner in value.values())
@@ -84,7 +84,7 @@ def _forms(value: Any) -> list[str]:
 
 
 def unseen(tool: Tool, arguments: dict[str, Any], seen: Seen) -> tuple[str, Any] | None:
-    """The first argument whose value the agent was never shown, or None. Free words and values that the schema lists need not be seen."""
+    """The first argument whose value was never shown, or None. Free words and values that the schema lists need not be seen."""
     for name, value in arguments.items():
         schema = tool.parameters["properties"].get(name, {})
         if name in tool.prose or ("enum" in schema and value in schema["enum"]):
@@ -107,8 +107,10 @@ class ReferenceAgent:
         self._next, self._tools, self._seen = 0, tools, Seen()
 
     def act(self, observation: Observation) -> ToolCall | str:
-        """The next call of the reference. Raises UnseenValue for a value never shown, WorldError for an unknown tool or a reference
-        that does not finish."""
+        """The next call of the reference.
+
+        Raises UnseenValue for a value never shown, WorldError for an unknown tool or a reference that does not finish.
+        """
         self._seen.add(observation.text)
         if self._next >= len(self._calls):
             raise WorldError("the reference ends without a finishing act")
@@ -138,17 +140,17 @@ def _blank(name: str, schema: dict[str, Any]) -> Any:
     return {"integer": 1, "boolean": False, "object": {}}.get(schema["type"], "none")
 
 
-def _subject(texts: Iterable[str], tools: dict[str, Tool]) -> str:
+def _subject(texts: Iterable[str]) -> str:
     """The record that a guess would be about: the first order or account named, else the first token of any kind."""
-    found = [token for text in texts for token in _ID.findall(text)]
+    found: list[str] = [token for text in texts for token in _ID.findall(text)]
     likely = [token for token in found if token.startswith(("ORDER_", "ACCOUNT_"))]
     return (likely or found or ["none"])[0]
 
 
 def _finisher(tools: dict[str, Tool], code: str | None, texts: Iterable[str]) -> ToolCall:
-    """`resolve` with `code` (its first code where None) about the record that the texts name; another finishing tool where there is none."""
+    """`resolve` with `code` (its first if None) about the record that the texts name; another finishing tool if there is none."""
     tool = tools.get("resolve") or next(t for t in tools.values() if t.finishing)
-    given: dict[str, Any] = {"about": _subject(texts, tools)}
+    given: dict[str, Any] = {"about": _subject(texts)}
     if code is not None:
         given["code"] = code
     return ToolCall(tool=tool.name, arguments=_filled(tool, given, _blank))
@@ -197,7 +199,7 @@ class ConstantOutcome(_Scripted):
         self.code = code
 
     def play(self, observation: Observation) -> ToolCall | str:
-        if len(self.texts) == 1 and "find_account" in self.tools and _subject(self.texts, self.tools).split("_")[0] not in ("ORDER", "ACCOUNT"):
+        if len(self.texts) == 1 and "find_account" in self.tools and not _subject(self.texts).startswith(("ORDER_", "ACCOUNT_")):
             sender = next((t for t in _ID.findall(observation.text) if "_EMAIL" in t), "none")
             return ToolCall(tool="find_account", arguments={"email": sender})
         return _finisher(self.tools, self.code, self.texts)
@@ -265,7 +267,7 @@ class RandomTools(_Scripted):
                 return self._random.random() < 0.5 if schema["type"] == "boolean" else {}
             if name in tool.prose:
                 return self._random.choice(["What is the order number?", "What is your postcode and phone?", "Thank you."])
-            prefix = name.split("_")[0].upper()
+            prefix = name.partition("_")[0].upper()
             return self._random.choice([i for i in ids if i.startswith(prefix)] or ids)
 
         return ToolCall(tool=tool.name, arguments=_filled(tool, {}, guess))
@@ -301,7 +303,7 @@ PANEL: dict[str, Callable[[int], Agent]] = {
 
 
 def run_episode(episode: Episode, agent: Agent, task_id: str, seed: int = 0, *, name: str = "") -> EpisodeTrace:
-    """Plays one task to its end and returns the trace (graded where the episode has a grader). `name` defaults to the agent's class."""
+    """Plays one task to its end and returns the trace, graded where the episode has a grader. `name` defaults to the class."""
     observation = episode.reset(task_id, seed)
     agent.start(episode.task, episode.tools, observation)
     while not episode.done:

@@ -1,4 +1,4 @@
-"""The loop of an episode: reset, step, fork. A refused call is an observation; only a bug in a tool or a misuse of this class raises.
+"""The loop of an episode: reset, step, fork. A refused call is an observation; only a tool's bug or misuse of this class raises.
 
 All episodes of a task set share what `compiled` made of it; an episode itself is an overlay, a journal and a requester.
 """
@@ -9,6 +9,8 @@ import difflib
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
+
+from pydantic_core import to_json
 
 from environments.requester import RequesterRun
 from environments.state import EpisodeState
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from schemas.task import TaskSpec
     from schemas.taskset import TaskSet
 
+MAX_NAME = 200
 MAX_RAW = 4000
 """Characters of a malformed action that the journal keeps."""
 MAX_OBSERVATION = 20_000
@@ -48,7 +51,6 @@ OVER = Observation(kind="end", text='{"end":"the episode is over"}')
 UNGRADED = StepEvents()
 FORM = '{"tool": name, "arguments": {...}}'
 
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _sets: dict[int, tuple[TaskSet, dict[object, object]]] = {}
 
 
@@ -79,8 +81,8 @@ def tool_schemas(tools: dict[str, Tool]) -> list[dict[str, Any]]:
 
 
 class _Malformed(Exception):  # noqa: N818 - a signal between parse and step, never seen outside
-    def __init__(self, message: str, raw: str, kept: ToolCall = NO_CALL) -> None:
-        self.message, self.raw, self.kept = message, raw, kept
+    def __init__(self, message: str, raw: str) -> None:
+        self.message, self.raw = message, raw
         super().__init__(message)
 
 
@@ -89,51 +91,62 @@ def _storable(text: str) -> str:
     return text[:MAX_RAW].encode("utf-8", "backslashreplace").decode()
 
 
-def _raw(action: Any) -> str:
+def _malformed(message: str, action: Any) -> _Malformed:
+    """The refusal of `action` with its text as far as it can be kept; it is a text already where the agent wrote one."""
+    if isinstance(action, str):
+        return _Malformed(message, _storable(action))
     try:
-        return _storable(json.dumps(action))
+        return _Malformed(message, _storable(json.dumps(action)))
     except (TypeError, ValueError, RecursionError):
-        return f"<{type(action).__name__} that is not JSON>"
+        return _Malformed(message, f"<{type(action).__name__} that is not JSON>")
 
 
 def parse_action(action: Any) -> ToolCall:
-    """The call that `action` (a ToolCall, JSON text of one, or its dictionary) makes. Raises _Malformed with the reason and the text."""
+    """The call that `action` makes: a ToolCall, its JSON text or its dictionary. Raises _Malformed with the reason and the text."""
     if isinstance(action, ToolCall):
-        name, arguments, raw = action.tool, action.arguments, None
+        name, arguments = action.tool, action.arguments
     else:
-        raw = None
-        if isinstance(action, str):
-            raw = action
+        form = action
+        if isinstance(form, str):
             try:
-                action = json.loads(action)
+                form = json.loads(form)
             except (ValueError, RecursionError) as error:
                 reason = error.msg if isinstance(error, json.JSONDecodeError) else "too long or too deep"
-                raise _Malformed(f"the action is not JSON ({reason}); write {FORM}", _storable(raw)) from error
-        if type(action) is not dict:
-            raise _Malformed(f"the action is not an object; write {FORM}", _raw(action) if raw is None else _storable(raw))
-        if extra := [key for key in action if key not in ("tool", "arguments")]:
-            kept = _storable(raw) if raw is not None else _raw(action)
-            raise _Malformed(f"the action has a key {shown(extra[0])}; write {FORM}", kept)
-        name, arguments = action.get("tool"), action.get("arguments", {})
-        if type(name) is not str or type(arguments) is not dict:
-            what = "tool must be text" if type(name) is not str else "arguments must be an object"
-            raise _Malformed(f"{what}; write {FORM}", _storable(raw) if raw is not None else _raw(action))
-    fault = json_fault(name) or json_fault(arguments)
-    if fault or len(name) > MAX_RAW:
-        kept = _storable(raw) if raw is not None else _raw({"tool": name, "arguments": arguments})
-        raise _Malformed(f"the action holds {fault or 'a name too long'}", kept)
-    if isinstance(action, ToolCall):
-        return action
-    return ToolCall(tool=name, arguments=arguments)
+                raise _malformed(f"the action is not JSON ({reason}); write {FORM}", action) from error
+        if type(form) is not dict:
+            raise _malformed(f"the action is not an object; write {FORM}", action)
+        for key in form:
+            if key not in ("tool", "arguments"):
+                raise _malformed(f"the action has a key {shown(key)}; write {FORM}", action)
+        name, arguments = form.get("tool", None), form.get("arguments", {})
+        if type(name) is not str:
+            raise _malformed(f"tool must be text; write {FORM}", action)
+        if type(arguments) is not dict:
+            raise _malformed(f"arguments must be an object; write {FORM}", action)
+    if fault := json_fault(name) or json_fault(arguments):
+        raise _malformed(f"the action holds {fault}", {"tool": name, "arguments": arguments})
+    if len(name) > MAX_NAME:
+        raise _malformed(f"the name of a tool has at most {MAX_NAME} characters", {"tool": name, "arguments": arguments})
+    return action if isinstance(action, ToolCall) else ToolCall(tool=name, arguments=arguments)
 
 
 class Episode:
     """One agent in one task at a time. Not thread-safe; any number of episodes share a task set in one process."""
 
     __slots__ = (
-        "_compiled", "_context", "_ended_by", "_entries", "_grade", "_observations", "_seed", "_stepped", "_stepper", "done", "grader",
+        "_compiled",
+        "_context",
+        "_ended_by",
+        "_entries",
+        "_grade",
+        "_observations",
+        "_seed",
+        "_stepped",
+        "_stepper",
+        "done",
+        "grader",
         "taskset",
-    )  # fmt: skip
+    )
 
     def __init__(self, taskset: TaskSet, grader: Grader | None = None) -> None:
         self.taskset, self.grader = taskset, grader
@@ -196,7 +209,7 @@ class Episode:
         return tool_schemas(self.tools)
 
     def step(self, action: ToolCall | str | dict[str, Any]) -> Step:
-        """Makes one call and returns what the agent reads. A refused call changes nothing; after the end nothing happens any more.
+        """Makes one call and returns what the agent reads. A refused call changes nothing; after the end nothing happens.
 
         Raises only for a bug in a tool, a grader that cannot judge (GraderError), or before the first reset (WorldError).
         """
@@ -240,11 +253,10 @@ class Episode:
             told=context.told, clock=context.now, finished=finished,
         )  # fmt: skip
         self._entries.append(entry)
-        return self._close_step(entry, tool, refusal, result)
+        return self._close_step(ready, context, entry, tool)
 
-    def _close_step(self, entry: JournalEntry, tool: Tool | None, refusal: Refusal | None, result: Any) -> Step:
-        ready, context = self._ready, cast("Context", self._context)
-        truncated = False
+    def _close_step(self, ready: Compiled, context: Context, entry: JournalEntry, tool: Tool | None) -> Step:
+        truncated, refusal = False, entry.refusal
         if entry.finished:
             self._ended_by = "finish"
         elif context.requester.left:
@@ -254,9 +266,9 @@ class Episode:
         self.done = self._ended_by != ""
         kind: Literal["result", "refusal", "requester", "end"] = "result"
         if refusal is not None:
-            kind, text = "refusal", _encode({"refused": refusal.kind.value, "message": refusal.message})
+            kind, text = "refusal", to_json({"refused": refusal.kind.value, "message": refusal.message}).decode()
         else:
-            text = _encode(result)
+            text = to_json(entry.result).decode()
             if entry.finished:
                 kind = "end"
             elif tool is not None and tool.speaks:
@@ -285,11 +297,11 @@ class Episode:
             self._stepped += 1
         return judged
 
-    def end(self, reason: Literal["token_limit", "step_limit"] = "token_limit") -> None:
-        """Ends the episode where the agent's own budget is spent; a later `grade` judges it as unfinished."""
+    def end(self) -> None:
+        """Ends the episode where the agent's token budget is spent; `grade` then judges it as abandoned."""
         self._ready  # noqa: B018 - raises before the first reset
         if not self.done:
-            self._ended_by, self.done = reason, True
+            self._ended_by, self.done = "token_limit", True
 
     @property
     def journal(self) -> Journal:
@@ -308,7 +320,9 @@ class Episode:
         if self.grader is None:
             return None
         if self._grade is None or not self.done:
-            self._grade = self.grader.grade(self.journal)
+            stepper = self._stepper
+            whole = stepper is not None and self._stepped == len(self._entries) and self._ended_by != "token_limit"
+            self._grade = stepper.grade() if stepper is not None and whole else self.grader.grade(self.journal)
         return self._grade
 
     def trace(self, agent: str) -> EpisodeTrace:
@@ -339,6 +353,5 @@ class Episode:
         self._ready  # noqa: B018 - raises before the first reset
         context = cast("Context", self._context)
         requester = context.requester
-        return sha256_json(
-            [context.state.digest(), list(requester.told), requester.messages, requester.fruitless, self._seed, len(self._entries), self.done]
-        )  # fmt: skip
+        asked = [list(requester.told), requester.messages, requester.fruitless]
+        return sha256_json([context.state.digest(), asked, self._seed, len(self._entries), self.done])

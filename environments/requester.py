@@ -1,9 +1,10 @@
 """The simulated requester at run time: the real requester's facts, each told only when asked for. Deterministic, no model.
 
-A message asks for a fact if it names one of the fact's slots (by the words that ask for it) or is like the question that a human agent
-really asked. One message is answered as one person answers one message: at most `facts_per_message` facts, new ones first. What the
-real requester said unasked comes with the first answers, within the same bound, and never before. Anything else gets a real "don't
-know" turn (a plain thanks where nothing was asked). Messages without a new fact use up patience; then the requester leaves.
+A message asks for a fact if it names one of the fact's slots (by the words that ask for it) or is like the question that a human
+agent really asked. One message is answered as one person answers one message: at most `facts_per_message` facts, new ones first.
+What the real requester said unasked comes with the first answers, within the same bound, and never before. Anything else gets a
+real "don't know" turn (a plain thanks where nothing was asked). Messages without a new fact use up patience; then the requester
+leaves.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ GONE = "(The requester has left.)"
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"[.?!;\n]+")
 _FILLER = frozenset(
-    "a an and are as be been but can could did do does for from give have hello hi i if in is it kindly know let like may me my need no "
-    "of on or our please so tell thank thanks that the them there this to up us very was we what whats which will with would you your "
-    "yours also sorry help check able dear shall should ll".split()
+    _WORD.findall(
+        "a an and are as be been but can could did do does for from give have hello hi i if in is it kindly know let like may me "
+        "my need no of on or our please so tell thank thanks that the them there this to up us very was we what whats which will "
+        "with would you your yours also sorry help check able dear shall should ll"
+    )
 )
 _ASKING = re.compile(
-    r"\?|\b(what|which|when|where|who|whose|why|how|please|tell|give|send|confirm|provide|share|need|can you|could you|do you|is it|"
-    r"are you|did you)\b",
+    r"\?|\b(what|which|when|where|who|whose|why|how|please|tell|give|send|confirm|provide|share|need|can you|could you|do you|"
+    r"is it|are you|did you)\b",
     re.IGNORECASE,
 )
 

@@ -1,4 +1,4 @@
-"""The state of an episode: a read-only base that all episodes share, an overlay of the rows this one wrote, and the journalled changes.
+"""The state of an episode: a read-only base that all episodes share, an overlay of the rows this one wrote, and its changes.
 
 A row in the overlay is replaced, never changed in place, so a fork copies one small dictionary.
 """
@@ -30,18 +30,18 @@ class Layer:
         kinds = self.rows.get(system)
         return kinds.get(kind, NO_ROWS) if kinds else NO_ROWS
 
-    def matching(self, system: str, kind: str, field: str, value: Any) -> list[str]:
-        """Ids of the rows whose `field` equals `value`, in the order of the content."""
-        key = (system, kind, field)
-        index = self._indexes.get(key)
-        if index is None:
-            index = {}
+    def matching(self, index: Key, value: Any) -> list[str]:
+        """Ids of the rows whose field equals `value`, in the order of the content; `index` is (system, kind, field)."""
+        table = self._indexes.get(index)
+        if table is None:
+            system, kind, field = index
+            table = {}
             for record_id, row in self.kind(system, kind).items():
                 held = row.get(field)
                 if isinstance(held, str | int | bool):
-                    index.setdefault(held, []).append(record_id)
-            self._indexes[key] = index
-        return index.get(value, [])
+                    table.setdefault(held, []).append(record_id)
+            self._indexes[index] = table
+        return table.get(value, [])
 
 
 class Base:
@@ -112,16 +112,18 @@ class EpisodeState:
         """(id, row) of the rows whose `field` equals `value`; those of the base first, then new ones. Does not count as shown."""
         found: list[tuple[str, Mapping[str, Any]]] = []
         names: set[str] = set()
+        index = (system, kind, field)
         for layer in self.base.layers:
-            for record_id in layer.matching(system, kind, field, value):
+            for record_id in layer.matching(index, value):
                 if record_id not in names:
                     names.add(record_id)
                     row = self.get(system, kind, record_id)
                     if row is not None and row.get(field) == value:
                         found.append((record_id, row))
-        for (held_system, held_kind, record_id), row in self.overlay.items():
-            if held_kind == kind and held_system == system and record_id not in names and row and row.get(field) == value:
-                found.append((record_id, row))
+        if self.overlay:
+            for (held_system, held_kind, record_id), new in self.overlay.items():
+                if held_kind == kind and held_system == system and record_id not in names and new and new.get(field) == value:
+                    found.append((record_id, new))
         return found
 
     def all(self, system: str, kind: str) -> list[tuple[str, Mapping[str, Any]]]:

@@ -38,7 +38,7 @@ MAX_SHOWN = 1000
 """Characters of one text field in an observation."""
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818 - an answer to the agent, not a fault
     """Raised by a tool: the system cannot do this. `kind` is counted, `message` is one sentence that the agent reads."""
 
     def __init__(self, kind: RefusalKind, message: str) -> None:
@@ -77,7 +77,7 @@ class Effect:
     kind: str
     op: Literal["create", "update", "delete"]
     record: str | None
-    """Argument naming the updated or deleted record; None for a create, and for a finishing act (it writes the opening record)."""
+    """Argument naming the updated or deleted record; None for a create, and for a finishing act (it writes the opening's)."""
     fields: Mapping[str, str] = field(default_factory=dict)
     """Row field -> argument name. An optional argument that is not given sets no field."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
@@ -144,7 +144,7 @@ class Tool:
         }
 
     def check(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments to run with (null ones are left out). Raises Refused(bad_arguments) naming what is wrong and what is allowed."""
+        """The arguments to run with (null ones are left out). Raises Refused(bad_arguments): what is wrong, what is allowed."""
         specs = self._specs
         clean = {}
         for name, value in arguments.items():

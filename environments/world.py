@@ -29,8 +29,10 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a file of environments/worlds exports as WORLD. `compile(taskset, task, shared)` may keep in `shared`, a dictionary of the
-    task set, what several tasks use."""
+    """What a file of environments/worlds exports as WORLD.
+
+    `compile(taskset, task, shared)` may keep in `shared`, a dictionary of the task set, what several tasks use.
+    """
 
     name: str
     compile: Callable[[TaskSet, TaskSpec, dict[object, object]], Compiled]

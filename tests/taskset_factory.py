@@ -1,7 +1,8 @@
 """A small but whole task set on disk, made from the schemas alone: what tests of environments, rewards and training open.
 
 `build_taskset(folder)` writes 18 training tasks (each sample workflow in grant and refusal, one under the older
-policy) and 6 held-out ones of another organisation. Same bytes on every call. `python -m tests.taskset_factory FOLDER` writes one for trying things out.
+policy) and 6 held-out ones of another organisation. Same bytes on every call.
+`python -m tests.taskset_factory FOLDER` writes one for trying things out.
 """
 
 from __future__ import annotations
@@ -387,10 +388,10 @@ def _state(case: Case, ids: Ids) -> dict[str, Any]:
     return state
 
 
-def _bystanders() -> dict[str, Any]:
+def _bystanders(number_of: int) -> dict[str, Any]:
     """Rows of customers that no task is about: what every task shares."""
     state: dict[str, Any] = {}
-    for number in range(3):
+    for number in range(number_of):
         other = Case(
             f"bystander{number}", "refund", "refund_granted", "", "", 1, order=_order(delivered="2025-04-01"), lines=[_line()]
         )
@@ -643,17 +644,18 @@ def _task(
     )
 
 
-def build_taskset(folder: Path, *, name: str = "small", cases: tuple[str, ...] = ()) -> Path:
+def build_taskset(folder: Path, *, name: str = "small", cases: tuple[str, ...] = (), bystanders: int = 3) -> Path:
     """Writes a valid task set into `folder` (both sides, contents, certificates, manifests) and returns it.
 
-    `cases` keeps only the training cases of those keys. `schemas.taskset.open_taskset(folder, "train")` opens the result.
+    `cases` keeps only the training cases of those keys; no task is about the `bystanders` (customers of about ten rows each).
+    `schemas.taskset.open_taskset(folder, "train")` opens the result.
     """
     folder.mkdir(parents=True, exist_ok=True)
 
     def content(value: Any) -> str:
         return put_content(folder / "content", value)
 
-    shared = content(_bystanders())
+    shared = content(_bystanders(bystanders))
     sides: dict[str, list[tuple[TaskSpec, Answer]]] = {"train": [], "heldout": []}
     for case in _cases():
         if not cases or case.key in cases:

@@ -4,8 +4,8 @@
     env = gymnasium.make("recordgym/Records-v0", taskset="helpdesk_v1")
     observation, info = env.reset(seed=1)            # or options={"task_id": ...}
 
-`info` has "task_id" and "tools" (OpenAI chat form) after a reset, "events" after a step and "grade" at the end. The held-out side opens
-only when asked for by side="heldout".
+`info` has "task_id" and "tools" (OpenAI chat form) after a reset, "events" after a step and "grade" (a schemas.episode.Grade) at
+the end. The held-out side opens only when asked for by side="heldout".
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ MAX_TEXT = 40_000
 class JsonText(Space[str]):
     """Any text of at most `max_length` characters. With `names`, a sample is a call of one of those tools without arguments."""
 
-    def __init__(self, names: tuple[str, ...] = (), *, max_length: int = MAX_TEXT, seed: int | np.random.Generator | None = None) -> None:
+    def __init__(
+        self, names: tuple[str, ...] = (), *, max_length: int = MAX_TEXT, seed: int | np.random.Generator | None = None
+    ) -> None:
         self.names, self.max_length = names, max_length
         super().__init__(dtype=str, seed=seed)
 
@@ -66,7 +68,7 @@ def open_named(name: str | Path, side: Literal["train", "heldout"]) -> TaskSet:
 
 
 class RecordsEnv(gymnasium.Env[str, str]):
-    """Tasks of one side of a task set. `taskset` is a name, a folder, or an opened TaskSet; `grader` is loaded where none is given.
+    """Tasks of one side of a task set: `taskset` is a name, a folder or an opened TaskSet; `grader` is loaded where none is given.
 
     Raises StageError or LeakError for a task set that does not open.
     """
@@ -111,13 +113,12 @@ class RecordsEnv(gymnasium.Env[str, str]):
         self._last = step.observation.text
         info: dict[str, Any] = {"task_id": self.episode.task.task_id}
         if step.events is not None:
-            info["events"] = step.events.model_dump()
+            info["events"] = dict(step.events)
         if self.episode.done:
-            grade = self.episode.grade()
-            info["grade"] = grade.model_dump(mode="json") if grade is not None else None
+            info["grade"] = self.episode.grade()
         return self._last, step.reward or 0.0, step.terminated, step.truncated, info
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The last observation, with render_mode="ansi"."""
         return self._last if self.render_mode == "ansi" else None
 

@@ -32,11 +32,10 @@ def _tools(options: Options, _: Callable[[str], Any]) -> list[Tool]:
         if all(context.state.get(system, kind, about) is None for system, kind in SUBJECTS):
             refuse(RefusalKind.not_found, f"request_approval: there is no order or account {about}")
         decision = "approved" if amount_minor <= options.approve_up_to_minor else "denied"
-        fields = {
-            "about": about, "amount_minor": amount_minor, "decision": decision, "requested_at": context.now, "decided_at": context.now,
-        }  # fmt: skip
+        asked_for = {"about": about, "amount_minor": amount_minor, "decision": decision}
+        fields = {**asked_for, "requested_at": context.now, "decided_at": context.now}
         approval = context.state.create("approvals", "approval", fields)
-        return {"approval_id": approval, "about": about, "amount_minor": amount_minor, "decision": decision}
+        return {"approval_id": approval, **asked_for}
 
     asked = Effect(
         "approvals", "approval", "create", None, {"about": "about", "amount_minor": "amount_minor"},

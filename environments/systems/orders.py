@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
-from environments.tool import Context, Effect, Page, System, Tool, clip, paged, refuse, tool
+from environments.tool import Context, Effect, Page, System, Tool, paged, refuse, tool
 from schemas.episode import Frozen, RefusalKind
 
 MOST_LINES = 50
@@ -14,6 +15,9 @@ MOST_LINES = 50
 
 class Options(Frozen):
     pass
+
+
+_by_id = itemgetter(0)
 
 
 def _order(context: Context, tool_name: str, order_id: str) -> Any:
@@ -56,10 +60,12 @@ def get_order(context: Context, order_id: str) -> Any:
     state = context.state
     row = _order(context, "get_order", order_id)
     state.note("orders", "order", order_id)
-    shown: dict[str, Any] = {"order_id": order_id, **clip(row)}
+    shown: dict[str, Any] = {"order_id": order_id, **row}
     for kind in ("line", "shipment", "exchange"):
         parts = []
-        for part_id, part in sorted(state.where("orders", kind, "order_id", order_id))[:MOST_LINES]:
+        held = state.where("orders", kind, "order_id", order_id)
+        held.sort(key=_by_id)
+        for part_id, part in held[:MOST_LINES]:
             state.note("orders", kind, part_id)
             view = {f"{kind}_id": part_id, **part}
             del view["order_id"]
@@ -122,7 +128,8 @@ def create_exchange(context: Context, order_id: str, line_id: str, new_sku: str)
 CANCELLED = Effect("orders", "order", "update", "order_id", fixed={"status": "cancelled"})
 READDRESSED = Effect("orders", "order", "update", "order_id", {"ship_to": "new_address"})
 EXCHANGED = Effect(
-    "orders", "exchange", "create", None, {"order_id": "order_id", "line_id": "line_id", "new_sku": "new_sku"}, ignored=("created_at",)
+    "orders", "exchange", "create", None,
+    {"order_id": "order_id", "line_id": "line_id", "new_sku": "new_sku"}, ignored=("created_at",),
 )  # fmt: skip
 
 

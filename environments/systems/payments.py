@@ -60,9 +60,9 @@ def create_refund(context: Context, order_id: str, amount_minor: Amount, reason:
     paid = sum(_amount(row) for _, row in payments if row.get("status", "captured") == "captured")
     back = sum(_amount(row) for _, row in context.state.where("payments", "refund", "order_id", order_id))
     if amount_minor > paid - back:
+        left = f"{max(paid - back, 0)} of {paid}"
         refuse(
-            RefusalKind.over_limit,
-            f"create_refund: {amount_minor} is more than is left of the payments of order {order_id} ({max(paid - back, 0)} of {paid})",
+            RefusalKind.over_limit, f"create_refund: {amount_minor} is more than is left of order {order_id}'s payments ({left})"
         )
     fields = {"order_id": order_id, "amount_minor": amount_minor, "reason": reason, "created_at": context.now}
     return {"refund_id": context.state.create("payments", "refund", fields), **fields}
