@@ -25,7 +25,9 @@ def strict_type(name: str, used: dict[str, Any], optional: dict[str, Any], unuse
     """A closed row type: `used` keys must be there, `optional` ones may; `unused` are documented keys that nobody reads."""
     fields: list[Any] = list(used.items())
     fields += [(key, kind, msgspec.field(default=None)) for key, kind in optional.items()]
-    fields += [(key, Any, msgspec.field(default=None)) for key in unused.split() if key not in used and key not in optional]
+    fields += [
+        (key, Any, msgspec.field(default=msgspec.UNSET)) for key in unused.split() if key not in used and key not in optional
+    ]
     return msgspec.defstruct(name, fields, forbid_unknown_fields=True, frozen=True, kw_only=True)
 
 

@@ -37,17 +37,20 @@ def without_repeats(table: pl.DataFrame, repeats: pl.DataFrame) -> pl.DataFrame:
 
 
 def sequenced(events: pl.DataFrame) -> pl.DataFrame:
-    """Adds `seq`: 1, 2, ... within each system. Within a stream it is the system's own order; streams meet by recorded time.
+    """Adds `seq`: 1, 2, ... within each system, null for a row whose order the system itself does not know.
 
-    The running maximum of the recorded time lets a row recorded late, or by a skewed clock, keep its place in its own stream.
+    Within a stream it is the system's own order; streams meet by recorded time. The running maximum of it lets a row recorded
+    late, or by a skewed clock, keep its place in its own stream.
     """
     own = ["system", "stream", "order_1", "order_2"]
     numbered = pl.col("order_1").is_not_null()
+    when = pl.col("recorded_ts").forward_fill().cum_max().over("system", "stream", numbered)
     return (
         events.sort(*own, "record_id", "field", "source_file", "source_pos", nulls_last=False)
-        .with_columns(pl.col("recorded_ts").forward_fill().cum_max().over("system", "stream", numbered).alias("_when"))
+        .with_columns(when.alias("_when"))
         .sort("system", "_when", "stream", "order_1", "order_2", nulls_last=False, maintain_order=True)
-        .with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("system").alias("seq"))
+        .with_columns(numbered.cum_sum().over("system").cast(pl.Int64).alias("seq"))
+        .with_columns(pl.when(numbered).then("seq").alias("seq"))
         .drop("_when")
     )
 
@@ -117,7 +120,7 @@ def canonical_events(events: pl.DataFrame) -> pl.DataFrame:
     """The columns and the order of the canonical table."""
     return (
         events.select(list(EVENT_COLUMNS))
-        .sort("system", "kind", "record_id", "seq")
+        .sort("system", "kind", "record_id", "seq", maintain_order=True)
         .cast(pl.Schema(polars_schema(EVENT_COLUMNS)))
     )
 

@@ -77,7 +77,7 @@ class TableOptions(_Options):
 
 class SqlOptions(SourceOptions):
     url: str | None = None
-    """SQLAlchemy URL; {path} stands for the source's folder. One with a password belongs into an environment variable: url_env."""
+    """SQLAlchemy URL; {path} stands for the source's folder. One with a password belongs in the environment: url_env."""
     url_env: str | None = None
     schema_name: str | None = None
     history: HistoryLayout | None = None

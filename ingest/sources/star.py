@@ -223,7 +223,7 @@ class Case:
             ) from fault
 
     def pos(self, index: int) -> str:
-        return f"{self.row.pos}#events/{index}"
+        return f"{self.row.pos}#Events/{index}"
 
     def open(self, opened: Stamp | None) -> None:
         if opened is None:

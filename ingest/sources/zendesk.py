@@ -22,7 +22,7 @@ from ingest.source import Context, Output, Part, Row, RowFault, Source, SourceOp
 from ingest.sources._zendesk_rows import PAGES, UNUSED_EVENTS, AuditComment, AuditField
 from ingest.text import message_text
 from ingest.times import Stamp, TimeFault, from_iso, utc_text
-from ingest.values import checked
+from ingest.values import checked, shown_code
 from schemas.errors import SourceError
 from schemas.events import EventType
 from schemas.files import sha256_file
@@ -143,9 +143,7 @@ class Reader:
         elif kind in UNUSED_EVENTS:
             self.output.drop(f"{self.system}.audit.{kind}")
         else:
-            raise RowFault(
-                "unknown kind of audit event", field="type", found="an undocumented type", allowed="Create, Change, Comment"
-            )
+            raise RowFault("unknown type of audit event", field="type", found=shown_code(kind), allowed="Create, Change, Comment")
 
     def audit_field(
         self,
@@ -314,7 +312,12 @@ def read(context: Context, part: Part, output: Output) -> None:
             text, fell_back = line_text(raw, context.options.fallback_charset)
             found = typed(decode, text)
             row.key, row.version = f"{name}:{found.id}", getattr(found, "updated_at", None) or ""
-            take[kind](row, found if kind in {"ticket", "audit"} else msgspec.structs.asdict(found))
+            take[kind](
+                row,
+                found
+                if kind in {"ticket", "audit"}
+                else {k: v for k, v in msgspec.structs.asdict(found).items() if v is not msgspec.UNSET},
+            )
             if fell_back:
                 output.finding(f"charset_fallback:{file}")
 
