@@ -22,10 +22,12 @@ FILES = [(folder, name) for folder in FOLDERS for name in plugin_names(folder)]
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_plugin_folder_holds_plugins_and_registers_none_by_hand(folder: str) -> None:
-    assert plugin_names(folder), "the folder is empty"
-    package = importlib.import_module(folder)
-    by_hand = [name for name in vars(package) if not name.startswith("__") and name not in plugin_names(folder)]
-    assert not [name for name in by_hand if not name.startswith("_")], f"{folder}/__init__.py must stay empty, holds {by_hand}"
+    names = plugin_names(folder)
+    assert names, "the folder is empty"
+    kind = type(load_plugin(folder, names[0], FOLDERS[folder], object))
+    for name, value in vars(importlib.import_module(folder)).items():
+        held = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list | tuple) else [value]
+        assert not any(isinstance(one, kind) for one in held), f"{folder}/__init__.py keeps a list of plug-ins in {name}"
 
 
 @pytest.mark.parametrize(("folder", "name"), FILES)
