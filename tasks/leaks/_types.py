@@ -14,7 +14,7 @@ Verdict = Literal["passed", "failed", "not_applicable", "could_not_run", "waived
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the leak report. A check that finds nothing says so with one "passed" line; "could not run" is never "passed"."""
+    """One line of the leak report. A check that finds nothing has one "passed" line; "could not run" is never "passed"."""
 
     check: str
     """File name of the check."""

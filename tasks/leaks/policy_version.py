@@ -1,0 +1,44 @@
+"""A task shows a policy version, or runs a rule of one, that was not in force at the cut."""
+
+from __future__ import annotations
+
+from tasks.leaks._plant import with_content, with_task
+from tasks.leaks._types import Finding, Leak, LeakInput
+from tasks.leaks._walk import Found, must_instant
+
+
+def run(data: LeakInput) -> list[Finding]:
+    found = Found("policy_version")
+    if not any(task.policies for task in data.tasks):
+        return [Finding("policy_version", "not_applicable", detail="no task has a policy")]
+    for task in data.tasks:
+        cut = must_instant(task.started_at, f"{task.task_id}.started_at")
+        shown: dict[str, int] = {}
+        for digest in task.policies:
+            policy = data.content(digest)
+            name = f"{policy['document']} v{policy['version']}"
+            shown[policy["document"]] = policy["version"]
+            if name not in data.policy_times:
+                raise ValueError(f"nobody says when {name} was in force")
+            start, end = data.policy_times[name]
+            if start is not None and must_instant(start, name) > cut:
+                found.add(f"policies/{name}", "in force only after the cut", [task.task_id])
+            if end is not None and must_instant(end, name) <= cut:
+                found.add(f"policies/{name}", "no longer in force at the cut", [task.task_id])
+        for rule in task.rules:
+            if rule.document is not None and rule.version is not None and shown.get(rule.document) != rule.version:
+                found.add(f"rules/{rule.id}", f"of {rule.document} v{rule.version}, which the task does not show", [task.task_id])
+    return found.findings()
+
+
+def planted(data: LeakInput) -> LeakInput:
+    index = next(i for i, task in enumerate(data.tasks) if task.policies)
+    task = data.tasks[index]
+    policy = dict(data.content(task.policies[0]))
+    late = [name for name, (start, _) in sorted(data.policy_times.items()) if start is not None and start > task.started_at]
+    policy["document"], policy["version"] = late[-1].rsplit(" v", 1)[0], int(late[-1].rsplit(" v", 1)[1])
+    data, digest = with_content(data, policy)
+    return with_task(data, index, lambda t: t.model_copy(update={"policies": (digest, *t.policies[1:])}))
+
+
+LEAK = Leak("policy_version", run, planted)
