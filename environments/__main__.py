@@ -114,8 +114,8 @@ def parser() -> argparse.ArgumentParser:
     play = commands.add_parser(
         "play",
         help="play a task in the terminal",
-        description="Plays a task in the terminal: the request, your tools, the requester, and at the end your graded journal with "
-        "the rows that prove each broken rule. Lines may also come from a pipe.",
+        description="Plays a task in the terminal: the request, your tools, the requester, and at the end your graded journal "
+        "with the rows that prove each broken rule. Lines may also come from a pipe.",
         epilog="example: python -m environments play helpdesk_v1 lists the tasks; add one of them to play it",
     )
     play.add_argument("taskset", metavar="TASKSET", help="name of a built task set (data/tasksets/NAME), or its folder")

@@ -15,6 +15,7 @@ from schemas.errors import WorldError
 from schemas.task import ReferenceStep, TaskSpec
 
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
+_WHOLE = re.compile(r"\w+")
 _ID = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
 """A token as deid writes it."""
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,12}(?![\w.])")
@@ -51,24 +52,36 @@ def _pieces(text: str) -> str:
     return f" {' '.join(_PIECE.findall(text.casefold()))} "
 
 
+def _wholes(text: str) -> str:
+    """Words with their digits and underscores in one case between blanks: "7pm, ORDER_1A" -> " 7pm order_1a "."""
+    return f" {' '.join(_WHOLE.findall(text.casefold()))} "
+
+
 class Seen:
     """The texts that an agent has been shown, and whether a value stands in one of them."""
 
     def __init__(self, *texts: str) -> None:
-        self._texts: list[str] = [_pieces(text) for text in texts]
+        self._texts: list[str] = []
+        self._whole: list[str] = []
+        for text in texts:
+            self.add(text)
 
     def add(self, text: str) -> None:
         self._texts.append(_pieces(text))
+        self._whole.append(_wholes(text))
 
     def holds(self, value: Any) -> bool:
         """True if the value stands in a text: an integer also as money in major units (1500 in "15.00 EUR") or as a number word,
-        a text as whole words in any case, a list or object if all of its leaves do. true, false and null need not be seen."""
+        a text as whole words in any case (an id, with
+        its underscores, as a whole), a list or object if all of its leaves do. true, false and null need not be seen."""
         if isinstance(value, dict):
             return all(self.holds(inner) for inner in value.values())
         if isinstance(value, list):
             return all(self.holds(inner) for inner in value)
         if value is None or isinstance(value, bool):
             return True
+        if isinstance(value, str) and "_" in value and any(c.isdigit() for c in value):
+            return any(_wholes(value) in text for text in self._whole)  # an id: a part of another id is not it
         return any(form in text for form in _forms(value) for text in self._texts)
 
 

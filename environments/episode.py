@@ -102,7 +102,7 @@ def _malformed(message: str, action: Any) -> _Malformed:
 
 
 def parse_action(action: Any) -> ToolCall:
-    """The call that `action` makes: a ToolCall, its JSON text or its dictionary. Raises _Malformed with the reason and the text."""
+    """The call that `action` makes: a ToolCall, its JSON text or its dictionary. Raises _Malformed with reason and text."""
     if isinstance(action, ToolCall):
         name, arguments = action.tool, action.arguments
     else:

@@ -515,7 +515,7 @@ def _reference(case: Case, ids: Ids, facts: tuple[Fact, ...]) -> tuple[Reference
         path.add("get_account", planned=True, rules=("credit_reads_account",), account_id=(account, found))
         path.add("list_credits", planned=True, rules=("credit_reads_account",), account_id=(account, found))
         if case.code == "credit_granted":
-            path.add("read_policy", planned=True, document=("accounts", "opening"), clause=("2.1", "constant"))
+            path.add("read_policy", planned=True, document=("accounts", "opening"))
             path.add(
                 "grant_credit",
                 planned=False,

@@ -68,7 +68,7 @@ def open_named(name: str | Path, side: Literal["train", "heldout"]) -> TaskSet:
 
 
 class RecordsEnv(gymnasium.Env[str, str]):
-    """Tasks of one side of a task set: `taskset` is a name, a folder or an opened TaskSet; `grader` is loaded where none is given.
+    """Tasks of one side of a task set: `taskset` is a name, a folder or an opened TaskSet; a missing `grader` is loaded.
 
     Raises StageError or LeakError for a task set that does not open.
     """
