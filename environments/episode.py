@@ -103,6 +103,8 @@ def _malformed(message: str, action: Any) -> _Malformed:
 
 def parse_action(action: Any) -> ToolCall:
     """The call that `action` makes: a ToolCall, its JSON text or its dictionary. Raises _Malformed with reason and text."""
+    name: Any
+    arguments: Any
     if isinstance(action, ToolCall):
         name, arguments = action.tool, action.arguments
     else:
@@ -118,7 +120,7 @@ def parse_action(action: Any) -> ToolCall:
         for key in form:
             if key not in ("tool", "arguments"):
                 raise _malformed(f"the action has a key {shown(key)}; write {FORM}", action)
-        name, arguments = form.get("tool", None), form.get("arguments", {})
+        name, arguments = form.get("tool"), form.get("arguments", {})
         if type(name) is not str:
             raise _malformed(f"tool must be text; write {FORM}", action)
         if type(arguments) is not dict:

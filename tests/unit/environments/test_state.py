@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from environments.state import Base, EpisodeState, Layer
+from schemas.taskset import State
 
 FIRST = {"shop": {"order": {"o1": {"account": "a1", "status": "new"}, "o2": {"account": "a1", "status": "new"}}}}
 SECOND = {"shop": {"order": {"o2": {"account": "a2", "status": "sent"}, "o3": {"account": "a1", "status": "new"}}}}
@@ -49,7 +50,7 @@ def test_the_base_is_never_written(state: EpisodeState) -> None:
 
 
 def test_a_new_id_is_never_one_that_exists() -> None:
-    taken = {"shop": {"order": {"ORDER_00000001": {}}}}
+    taken: State = {"shop": {"order": {"ORDER_00000001": {}}}}
     assert EpisodeState(Base((Layer("d", taken),))).create("shop", "order", {}) == "ORDER_00000002"
 
 
