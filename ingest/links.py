@@ -14,14 +14,19 @@ ANY = "record"
 """The identity of a field that may name a record of any kind."""
 
 
+KINDS_OF = {"person": ("user", "contact", "customer"), "organisation": ("organization",)}
+"""Identity -> kinds of record that are one, beside the kind of the same name."""
+
+
 def id_fields(book: CodeBook) -> pl.DataFrame:
-    """(system, kind, field, identity) of every id field of the code book."""
+    """(system, kind, field, identity) of every id field of the code book; one row a kind that may be meant."""
     rows = [
-        (*name.split(".", 2), rule.identity) for name, rule in sorted(book.fields.items()) if rule.type == "id" and rule.identity
+        (*name.split(".", 2), identity)
+        for name, rule in sorted(book.fields.items())
+        if rule.type == "id" and rule.identity
+        for identity in (rule.identity, *KINDS_OF.get(rule.identity, ()))
     ]
-    return pl.DataFrame(
-        rows, schema=["system", "kind", "field", "identity"], orient="row", schema_overrides={"identity": pl.String}
-    )
+    return pl.DataFrame(rows, schema=dict.fromkeys(("system", "kind", "field", "identity"), pl.String), orient="row")
 
 
 def links(events: pl.DataFrame, book: CodeBook) -> tuple[pl.DataFrame, int]:

@@ -297,6 +297,11 @@ class TableReader:
             self.gap("record")
             return
         for name, value in fields.items():
+            rule = self.context.code_book.rule(*self.kind, name)
+            if rule is None or rule.known_at == "never":
+                if value is not None:
+                    self.output.drop(f"{'.'.join(self.kind)}.{name}")
+                continue
             told = self.last.get((key, name), [])
             if not told:
                 if value is not None:

@@ -28,7 +28,7 @@ from schemas.events import EventType
 from schemas.files import sha256_file
 
 OPEN = frozenset({"new", "open", "pending", "hold"})
-MERGED = re.compile(r"merged into (?:this )?(?:request|ticket) #?(\d+)", re.IGNORECASE)
+MERGED = re.compile(r"\bthis (?:request|ticket) was closed and merged into (?:request|ticket) #(\d+)", re.IGNORECASE)
 REQUIRED = ("tickets", "ticket_audits")
 
 
@@ -38,8 +38,8 @@ class ZendeskOptions(SourceOptions):
     """Custom field id -> canonical name."""
     outcome_field: str | None = None
     """Canonical field whose last value is the outcome code."""
-    fallback_charset: str | None = "cp1252"
-    """Taken, and counted, for a line that is not UTF-8; null sends such lines to quarantine."""
+    fallback_charset: str | None = None
+    """Charset of lines that are not UTF-8, e.g. "cp1252", counted where it is taken; null sends such lines to quarantine."""
 
 
 @dataclass(slots=True)
@@ -106,7 +106,10 @@ class Reader:
             except RowFault as fault:
                 fault.pos = fault.pos or pos
                 raise
-        self.merge_links(row, record, at, found, order=("audits", found.id, len(found.events) + 1), actor=actor)
+        if into := merged_into(found):
+            other = {"system": record[0], "kind": record[1], "record_id": into}
+            end = ("audits", found.id, len(found.events) + 1)
+            row.event(record, EventType.link, at, order=end, actor=actor, field="merged_into", value=other)
 
     def audit_event(
         self,
@@ -136,8 +139,6 @@ class Reader:
             )
             if first:
                 row.mark(record, "opening", at, order)
-            if match := MERGED.search(text):
-                self.link_merge(row, record, match[1], at, order=order, actor=actor, pos=pos)
         elif kind in {"Create", "Change"}:
             self.audit_field(row, record, at, converted(entry, AuditField), order=order, pos=pos, actor=actor)
         elif kind in UNUSED_EVENTS:
@@ -172,42 +173,6 @@ class Reader:
         if field == self.context.options.outcome_field and value is not None:
             row.mark(record, "outcome", at, order, str(value))
 
-    def merge_links(
-        self,
-        row: Row,
-        record: tuple[str, str, str],
-        at: Stamp,
-        found: Any,
-        *,
-        order: tuple[str, int, int],
-        actor: str | None,
-    ) -> None:
-        """A merge as the API tells it, by via.source: on the ticket that went away (to) or on the one that took it (from)."""
-        source = (found.via or {}).get("source")
-        if not isinstance(source, dict) or source.get("rel") != "merge":
-            return
-        to, origin = source.get("to"), source.get("from")
-        if isinstance(to, dict) and isinstance(to.get("ticket_id"), int) and str(to["ticket_id"]) != record[2]:
-            self.link_merge(row, record, str(to["ticket_id"]), at, order=order, actor=actor, pos=row.pos)
-        elif isinstance(origin, dict):
-            ids = origin.get("ticket_ids") or [origin.get("ticket_id")]
-            for gone in sorted(str(number) for number in ids if isinstance(number, int)):
-                self.link_merge(row, (*record[:2], gone), record[2], at, order=order, actor=actor, pos=row.pos)
-
-    def link_merge(
-        self,
-        row: Row,
-        gone: tuple[str, str, str],
-        into: str,
-        at: Stamp,
-        *,
-        order: tuple[str, int, int],
-        actor: str | None,
-        pos: str,
-    ) -> None:
-        other = {"system": gone[0], "kind": gone[1], "record_id": into}
-        row.event(gone, EventType.link, at, order=order, actor=actor, field="merged_into", value=other, pos=pos)
-
     def actor(self, number: int | None) -> str | None:
         """-1 is the API's name for the system itself."""
         return None if number is None or number < 0 else f"{self.system}:user:{number}"
@@ -225,7 +190,7 @@ class Reader:
                 row.owner(record, organisation=found.get("external_id") or str(found["id"]))
             elif found.get("organization_id") is not None:
                 row.owner(record, parent=(self.system, "organization", str(found["organization_id"])))
-            for index, (field, raw) in enumerate(self.scalars(found, f"{kind}_fields"), 1):
+            for index, (field, raw) in enumerate(self.fields(kind, found, f"{kind}_fields"), 1):
                 rule = self.context.code_book.rule(self.system, kind, field)
                 if rule is not None and rule.known_at not in {"static", "start", "post_hoc"}:
                     self.output.drop(f"{self.system}.{kind}.{field}")  # the row holds its present value, and there is no history
@@ -246,7 +211,7 @@ class Reader:
             row.event(record, EventType.create, created, order=(stream, 0, 0), reference=ticket)
             row.mark(record, "opened", created, (stream, 0, 0))
             row.owner(record, parent=(self.system, "ticket", ticket))
-            for index, (field, raw) in enumerate(self.scalars(found, ""), 1):
+            for index, (field, raw) in enumerate(self.fields(kind, found), 1):
                 if self.known(kind, field):
                     value = self.value(kind, field, raw)
                     at = (stream, 0, index)
@@ -254,18 +219,41 @@ class Reader:
 
         return read
 
-    def scalars(self, found: dict[str, Any], custom: str) -> list[tuple[str, Any]]:
-        """(canonical field, value) of what a row says; {"calendar": 3} under <key> becomes <key>_calendar."""
+    def fields(self, kind: str, found: dict[str, Any], custom: str = "") -> list[tuple[str, Any]]:
+        """(canonical field, value) of what a row says. Of an object that the code book does not declare as one field, its parts:
+        {"calendar": 3} under <key> becomes <key>_calendar, and a custom field goes by its own name."""
         out: list[tuple[str, Any]] = []
         for key, value in found.items():
-            if key in {"id", "url", "created_at", "updated_at"}:
-                continue
-            if isinstance(value, dict):
-                nested = value.items()
-                out += [(self.context.options.custom_fields.get(k, k) if key == custom else f"{key}_{k}", v) for k, v in nested]
-            else:
+            declared = self.context.code_book.rule(self.system, kind, key) is not None
+            if isinstance(value, dict) and not declared:
+                parts = value.items()
+                out += [(self.context.options.custom_fields.get(k, k) if key == custom else f"{key}_{k}", v) for k, v in parts]
+            elif declared or key not in {"id", "url", "created_at", "updated_at"}:
                 out.append((key, value))
         return out
+
+
+def merged_into(found: Any) -> str | None:
+    """The ticket that took this one, told by the audit that closes it: its comment, else the other ticket that `via` names.
+
+    The audit of the other side names this ticket in `via` too, but closes nothing: one merge is one link.
+    """
+    closes = False
+    for entry in found.events:
+        if entry.get("type") == "Comment" and (match := MERGED.search(str(entry.get("plain_body") or entry.get("body") or ""))):
+            return match[1]
+        changed = entry.get("type") == "Change"
+        closes |= changed and entry.get("field_name") == "status" and entry.get("value") == "closed"
+        closes |= changed and entry.get("field_name") == "tags" and "closed_by_merge" in (entry.get("value") or ())
+    source = (found.via or {}).get("source")
+    if not closes or not isinstance(source, dict) or source.get("rel") != "merge":
+        return None
+    for side in ("to", "from"):
+        other = source.get(side)
+        number = other.get("ticket_id") if isinstance(other, dict) else None
+        if isinstance(number, int) and number != found.ticket_id:
+            return str(number)
+    return None
 
 
 def pages(context: Context) -> list[tuple[str, Path]]:
@@ -303,8 +291,8 @@ def read(context: Context, part: Part, output: Output) -> None:
         "audit": reader.audit,
         "user": reader.static("user"),
         "organization": reader.static("organization"),
-        "metric": reader.decided("metric"),
-        "rating": reader.decided("rating"),
+        "ticket_metric": reader.decided("ticket_metric"),
+        "satisfaction_rating": reader.decided("satisfaction_rating"),
     }
     file = context.file(path)
     for number, raw in lines(path, file):
