@@ -31,7 +31,7 @@ OBSERVATION_LIMIT = 200
 """Symbols of one observation; the rest is left out behind MORE (its values can still be pointed to)."""
 
 
-class Inexpressible(Exception):
+class Inexpressible(Exception):  # noqa: N818 - named by what it reports
     """A tool call that the grammar cannot write in this episode; the message says which argument."""
 
 
@@ -75,7 +75,7 @@ class Memory:
 
 
 def slot_type(symbol: str) -> str:
-    """"ORDER" of "@ORDER_3", "PERSON_EMAIL" of "@PERSON_EMAIL_1"."""
+    """ "ORDER" of "@ORDER_3", "PERSON_EMAIL" of "@PERSON_EMAIL_1"."""
     return symbol[1:].rsplit("_", 1)[0]
 
 
@@ -122,7 +122,10 @@ def time_symbols(text: str, memory: Memory, vocabulary: Vocabulary, others: Sequ
 
 
 def leaves(value: Any, path: str) -> Iterator[tuple[str, str, Any]]:
-    """(path, last key, value) of each leaf of a JSON value in its order; ITEM and NONE mark the members of a list, END a record's end."""
+    """(path, last key, value in a tuple) of each leaf of a JSON value, in its order.
+
+    "{" opens a record, "key" announces a record or list, ITEM a member of a list; NONE is an empty list.
+    """
     if isinstance(value, dict):
         yield path, "", "{"
         for key, inner in value.items():

@@ -44,7 +44,9 @@ def read_trajectories(taskset: TaskSet) -> list[Trajectory]:
     """The episodes to imitate. Raises StageError where there are none or the side is not the training side."""
     if taskset.side != "train":
         raise StageError(f"{taskset.folder}: warm starts read the training side alone, not {taskset.side!r}")
-    rows = [row for row in read_models(taskset.folder / "train" / "trajectories.jsonl", Trajectory) if row.task_id in taskset.tasks]
+    rows = [
+        row for row in read_models(taskset.folder / "train" / "trajectories.jsonl", Trajectory) if row.task_id in taskset.tasks
+    ]
     if not rows:
         raise StageError(f"{taskset.folder / 'train' / 'trajectories.jsonl'} holds no episode of a training task")
     return rows
@@ -217,7 +219,9 @@ def warm_tapes(
                 if turn + 1 < len(trajectory.actions):
                     _read(tape, after, memory, vocabulary, call.tool, turn)
             else:
-                text_symbols(after, memory, vocabulary, call.tool)  # what it shows may be needed by the later steps that are counted
+                text_symbols(
+                    after, memory, vocabulary, call.tool
+                )  # what it shows may be needed by the later steps that are counted
         tape.ids, tape.kinds, tape.turns = tape.ids[:context], tape.kinds[:context], tape.turns[:context]
         if any(tape.actions()):
             tapes.append(tape)
@@ -235,9 +239,7 @@ def _read(tape: Tape, text: str, memory: Memory, vocabulary: Vocabulary, source:
     tape.read(vocabulary.encode(text_symbols(text, memory, vocabulary, source)), turn)
 
 
-def _write(
-    tape: Tape, symbols: Sequence[str], memory: Memory, grammar: ToolGrammar, vocabulary: Vocabulary, turn: int
-) -> None:
+def _write(tape: Tape, symbols: Sequence[str], memory: Memory, grammar: ToolGrammar, vocabulary: Vocabulary, turn: int) -> None:
     trie = grammar.turn(memory.shown)
     for index, symbol in enumerate(symbols):
         legal = [vocabulary.ids[s] for s in trie.legal(symbols[:index])]
@@ -248,4 +250,3 @@ def _write(
             tape.force(token, turn)
         else:
             tape.choose(token, turn, legal, 0.0)
-

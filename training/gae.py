@@ -15,9 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def recursion(
-    rewards: Sequence[float], values: Sequence[float], bootstrap: float, *, gamma: float, lam: float
-) -> list[float]:
+def recursion(rewards: Sequence[float], values: Sequence[float], bootstrap: float, *, gamma: float, lam: float) -> list[float]:
     """Advantages (T,) of one episode by the backward recursion. Raises ValueError if the lengths differ."""
     if len(rewards) != len(values):
         raise ValueError(f"{len(rewards)} rewards for {len(values)} values")
@@ -83,7 +81,7 @@ def terminal_only(rewards: Sequence[float], gamma: float = 1.0) -> list[float]:
 
 
 def group_baseline(returns: Sequence[float], groups: Sequence[str]) -> list[float]:
-    """Return minus the mean return of the same group (task) without a critic: one scalar an episode, as in GRPO (no division by the spread)."""
+    """Return minus the mean return of the same group (task): one scalar an episode, as in GRPO, undivided by the spread."""
     totals: dict[str, tuple[float, int]] = {}
     for group, value in zip(groups, returns, strict=True):
         total, count = totals.get(group, (0.0, 0))

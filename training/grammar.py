@@ -137,4 +137,3 @@ def guessed_types(name: str) -> tuple[str, ...]:
     if name in ("postcode", "phone", "email"):
         return (name.upper(), f"PERSON_{name.upper()}")
     return ()
-

@@ -31,7 +31,7 @@ def policy_loss(
 
 
 def value_loss(new_value: Tensor, old_value: Tensor, target: Tensor, *, clip: float) -> Tensor:
-    """Per-token 0.5 * max((v - R)^2, (v_clipped - R)^2) (N,), v kept within +-clip of the rollout's value (0 switches the clip off)."""
+    """Per-token 0.5 * max((v - R)^2, (v_clipped - R)^2) (N,); v_clipped is within +-clip of the rollout's value (0 = off)."""
     plain = (new_value - target) ** 2
     if clip <= 0:
         return 0.5 * plain
@@ -65,7 +65,7 @@ def explained_variance(values: Tensor, targets: Tensor) -> float:
 
 
 def masked_logprobs(logits: Tensor, legal: Tensor) -> Tensor:
-    """Log-probabilities (N, V) renormalised over the legal tokens, in fp32; illegal ones are -inf. Rollout and training share it."""
+    """Log-probabilities (N, V) renormalised over the legal tokens, in fp32; illegal ones are -inf. For rollout and training."""
     return torch.log_softmax(logits.float().masked_fill(~legal, float("-inf")), dim=-1)
 
 

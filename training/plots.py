@@ -20,7 +20,7 @@ PANELS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def plot_run(rows: Sequence[dict[str, Any]], folder: Path) -> list[Path]:
-    """Writes curves.svg and curves.png from the rows of metrics.jsonl; an empty list where matplotlib is missing or there are no rows."""
+    """Writes curves.svg and curves.png from the rows of metrics.jsonl; nothing without matplotlib or without rows."""
     if not rows:
         return []
     try:

@@ -45,7 +45,7 @@ class Policy(nn.Module):
 
     def hidden(self, ids: Tensor, cache: Cache | None = None) -> Tensor:
         """ids (B, T) -> hidden states (B, T, H); with a cache, ids continue it and the cache grows."""
-        out = self.model.model(input_ids=ids, past_key_values=cache, use_cache=cache is not None)
+        out = self.model.model(input_ids=ids, cache=cache, use_cache=cache is not None)
         hidden: Tensor = out.last_hidden_state
         return hidden
 

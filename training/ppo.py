@@ -1,178 +1,46 @@
 """PPO over multi-turn tool calls: `python -m training.ppo --taskset helpdesk_v1`.
 
-Where this departs from the PPO that you know: the decision process has one step per ACTION token (what was read or forced is not
-in it); advantages and value targets use separate lambdas; episodes cut off by a budget bootstrap; rollout and training renormalise
-under the same grammar mask; the KL to the warm start is a term of the reward; an update stops early when the policy has moved too far.
+Where this departs from the PPO that you know: the decision process has one step per ACTION token (what was read or forced is
+not in it); advantages and value targets use separate lambdas; episodes cut off by a budget bootstrap; rollout and training
+renormalise under the same grammar mask; the KL to the warm start is a term of the reward; an update stops early when the policy
+has moved too far.
 
-In reading order: Config, one run (`train`), one iteration (rollout, advantages, update), the command. The run folder
-`data/runs/<id>/` gets config.json, vocabulary.json, warmstart.json, metrics.jsonl and .csv, checkpoints step_N/ and, at the end,
-evaluation.json, report.md and curves. The same command continues a killed run and leaves a finished one alone.
+In reading order: one run (`train`), one iteration (rollout, advantages, update), the command. Settings are in config.py, what a
+run stands on in lab.py. The run folder `data/runs/<id>/` gets config.json, vocabulary.json, warmstart.json, metrics.jsonl and
+.csv, checkpoints step_N/ and, at the end, evaluation.json, episodes.jsonl, report.md and curves. The same command continues a
+killed run and leaves a finished one alone.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import shutil
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import torch
 import tyro
 
 from pipeline.cli import run_command
-from pipeline.manifest import code_version
-from rewards.score import Grader, load_grader
 from schemas.errors import StageError
-from schemas.files import read_json, sha256_file, sha256_json, write_json
-from schemas.paths import runs_dir, taskset_dir
-from schemas.taskset import TaskSet, open_taskset
 from training import checkpoint, losses
-from training.corpus import build_vocabulary, read_trajectories, warm_tapes
+from training.config import Config, check_config
 from training.gae import gae, group_baseline, length_adaptive_lambda, terminal_only, turn_gae
-from training.policy import Policy, collate, microbatches, parameter_count, score, small_model
-from training.report import MetricsLog, summary_line, write_report
-from training.rollout import Played, action_mix, play
+from training.lab import Lab, open_training_side, prepare, resume, run_folder, save, say
+from training.policy import collate, microbatches, score
+from training.report import Clock, rollout_metrics, summary_line, write_report
+from training.rollout import play
 from training.tape import Tape
-from training.tokens import PAD, Vocabulary
-from training.warmstart import WarmEpoch, warm_start
+from training.tokens import PAD
 
 STEP_ZERO_TOLERANCE = 1e-5
 """Largest |rollout - training| log-probability in fp32 before the first update of a process."""
 
 
-@dataclass(frozen=True)
-class Config:
-    """Trains an agent on a certified task set: warm start on reference episodes, then PPO, then the held-out evaluation.
-
-    The defaults fit 2 cores and ten minutes. Results are in data/runs/<id>/: report.md first.
-    """
-
-    taskset: str
-    """Name of a task set under data/tasksets, or its folder. The held-out side is refused."""
-    run: str = ""
-    """Name of the run folder under data/runs; by default made of the task set's name and a digest of these settings and the code."""
-    resume: Literal["auto", "never"] = "auto"
-    """auto: continue this run's last whole checkpoint; never: start over and replace the run's files."""
-    seed: int = 1
-    """Seed of parameters, task order and sampling. On CPU the same seed gives the same parameters, bit for bit."""
-    device: str = "auto"
-    """auto (a GPU where there is one), cpu, cuda."""
-    threads: int = 2
-    """CPU threads; part of what makes a CPU run repeatable to the bit."""
-
-    width: int = 128
-    """Hidden size of the small model."""
-    layers: int = 3
-    """Transformer layers."""
-    heads: int = 4
-    """Attention heads; must divide width."""
-    context: int = 768
-    """Tokens of an episode; one that needs more is cut off (and bootstraps)."""
-    min_count: int = 5
-    """Training occurrences below which a word of a request is left out of the vocabulary."""
-
-    warm_epochs: int = 10
-    """Passes over the warm-start episodes; few make a deliberately weak start."""
-    warm_share: float = 1.0
-    """Share in (0, 1] of the training tasks whose reference episodes may be imitated."""
-    warm_lr: float = 2e-3
-    """Peak learning rate of the warm start."""
-    warm_batch: int = 16
-    """Episodes of a warm-start step."""
-    validation_share: float = 0.12
-    """Share of training tasks (whole organisations) kept out of warm start and PPO, to watch and to choose by."""
-
-    iterations: int = 40
-    """PPO iterations (one rollout and its update each)."""
-    episodes: int = 64
-    """Episodes of a rollout."""
-    minibatch: int = 32
-    """Episodes of an optimizer step."""
-    microbatch: int = 16
-    """Episodes of one forward pass; changes memory and speed, not the result beyond rounding."""
-    epochs: int = 2
-    """Passes over a rollout."""
-    lr: float = 3e-4
-    """Learning rate of the policy."""
-    value_lr: float = 1e-3
-    """Learning rate of the value head."""
-    gamma: float = 1.0
-    """Discount per action token."""
-    lambda_pi: float = 0.95
-    """GAE lambda of the policy's advantages."""
-    lambda_v: float = 1.0
-    """GAE lambda of the value targets (decoupled)."""
-    adaptive_alpha: float = 0.0
-    """Above 0: lambda_pi = 1 - 1/(alpha * action tokens of the episode), as in VAPO (0.05 there)."""
-    advantage: Literal["token", "turn", "group", "terminal"] = "token"
-    """token: GAE over action tokens; turn: over turns; group: return minus the task's mean, no critic; terminal: token GAE with the whole return paid at the end."""
-    samples_per_task: int = 1
-    """Episodes of the same task in a rollout; `--advantage group` needs more than 1."""
-    clip_low: float = 0.2
-    """The ratio is held above 1 - clip_low."""
-    clip_high: float = 0.28
-    """The ratio is held below 1 + clip_high."""
-    dual_clip: float = 3.0
-    """Bound on the loss of a token with a negative advantage, times its advantage; 0 = off."""
-    value_clip: float = 0.5
-    """Values move at most so far from the rollout's in one update; 0 = off."""
-    value_weight: float = 0.5
-    """Weight of the value loss."""
-    entropy: float = 0.01
-    """Weight of the entropy bonus."""
-    kl_warm: float = 0.005
-    """Weight of the KL to the warm start (k1), taken from the reward of each action token."""
-    kl_stop: float = 0.03
-    """An update stops when KL(rollout || new) (k3) passes this."""
-    value_warmup: int = 2
-    """First iterations in which only the value head learns."""
-    grad_clip: float = 1.0
-    """Largest gradient norm."""
-    temperature: float = 1.0
-    """Sampling temperature of rollouts; training scores under the same."""
-    control: Literal["none", "shuffled_reward"] = "none"
-    """shuffled_reward pays each episode another one's return: a control that must not rise."""
-
-    eval_every: int = 10
-    """Iterations between evaluations on the validation tasks; 0 = only the last."""
-    save_every: int = 5
-    """Iterations between checkpoints."""
-    evaluate: bool = True
-    """Run `python -m training.evaluate` on the held-out side at the end."""
-    quiet: bool = False
-    """No progress lines."""
-
-
-NOT_IDENTITY = ("run", "resume", "quiet", "evaluate")
-"""Settings that a run's results do not depend on."""
-
-
 # --- one run ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Lab:
-    """Everything that the phases of one run share."""
-
-    config: Config
-    folder: Path
-    taskset: TaskSet
-    grader: Grader
-    vocabulary: Vocabulary
-    policy: Policy
-    reference: Policy
-    """The frozen warm start."""
-    optimizer: torch.optim.AdamW
-    train_ids: list[str]
-    validation_ids: list[str]
-    meta: checkpoint.Meta
-    log: MetricsLog
 
 
 def train(config: Config) -> Path:
@@ -195,201 +63,6 @@ def train(config: Config) -> Path:
             save(lab, finished)
     lab.log.write_csv()
     return folder
-
-
-def check_config(config: Config) -> None:
-    """Raises StageError naming the first setting that cannot be."""
-    faults = {
-        "width": config.width % config.heads != 0 or (config.width // config.heads) % 2 != 0,
-        "minibatch": not 0 < config.minibatch <= config.episodes,
-        "microbatch": config.microbatch < 1,
-        "warm-share": not 0 < config.warm_share <= 1,
-        "validation-share": not 0 <= config.validation_share < 0.9,
-        "samples-per-task": config.samples_per_task < 1 or config.episodes % config.samples_per_task != 0,
-        "save-every": config.save_every < 1,
-        "iterations": config.iterations < 0,
-        "advantage": config.advantage == "group" and config.samples_per_task < 2,
-    }
-    for name, bad in faults.items():
-        if bad:
-            value = getattr(config, name.replace("-", "_"))
-            raise StageError(f"--{name} {value} does not fit the other settings; see `python -m training.ppo --help`")
-
-
-def open_training_side(name: str) -> TaskSet:
-    """The training side of a task set by name or folder. Refuses a folder whose manifest says held-out."""
-    folder = Path(name) if Path(name).is_dir() else taskset_dir(name)
-    manifest = folder / "manifest.json"
-    if manifest.is_file():
-        side = read_json(manifest).get("side")
-        if side == "heldout":
-            raise StageError(f"{folder} is held out; only `python -m training.evaluate` opens it")
-        if side == "train":
-            folder = folder.parent
-    if not folder.is_dir():
-        raise StageError(f"no task set {name!r} ({folder} is missing); build it with `make ingest deid build-tasks`")
-    return open_taskset(folder, "train")
-
-
-def device_of(name: str) -> torch.device:
-    """Raises StageError for a device that is not there."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        raise StageError(f"--device {name}: there is no such device here; use cpu or auto")
-    return torch.device(name)
-
-
-def identity(config: Config) -> dict[str, Any]:
-    """The settings that a run's results depend on."""
-    return {k: v for k, v in dataclasses.asdict(config).items() if k not in NOT_IDENTITY}
-
-
-def taskset_hash(taskset: TaskSet) -> str:
-    """Digest of every training task and answer, and of the episodes to imitate."""
-    trajectories = taskset.folder / "train" / "trajectories.jsonl"
-    return sha256_json([taskset.manifest.ids, sha256_file(trajectories) if trajectories.is_file() else ""])
-
-
-def run_folder(config: Config, taskset: TaskSet) -> Path:
-    if config.run:
-        return runs_dir() / config.run
-    digest = sha256_json([identity(config), taskset_hash(taskset), code_version("training")])
-    return runs_dir() / f"{taskset.manifest.taskset}-{digest[:8]}"
-
-
-def split_validation(taskset: TaskSet, share: float) -> tuple[list[str], list[str]]:
-    """(train ids, validation ids): whole organisations, in an order fixed by their digests, until `share` of the tasks is reached."""
-    organisations: dict[str, list[str]] = {}
-    for task_id, task in sorted(taskset.tasks.items()):
-        organisations.setdefault(task.organisation, []).append(task_id)
-    validation: list[str] = []
-    for name in sorted(organisations, key=lambda o: sha256_json(["validation", o]))[:-1]:
-        if len(validation) + len(organisations[name]) / 2 < share * len(taskset.tasks):
-            validation += organisations[name]
-    held = set(validation)
-    return [t for t in sorted(taskset.tasks) if t not in held], sorted(validation)
-
-
-def prepare(config: Config, folder: Path, taskset: TaskSet) -> Lab:
-    """Opens or makes what the run stands on: config, vocabulary, model."""
-    device = device_of(config.device)
-    folder.mkdir(parents=True, exist_ok=True)
-    settings, data = identity(config), taskset_hash(taskset)
-    meta = checkpoint.Meta(0, data, sha256_json(settings))
-    known = read_json(folder / "config.json") if (folder / "config.json").exists() else None
-    if known is not None and (known["taskset_sha256"], known["config_sha256"]) != (data, meta.config_sha256):
-        raise StageError(f"{folder} belongs to another task set or other settings; use another --run, or --resume never")
-    train_ids, validation_ids = split_validation(taskset, config.validation_share)
-    if known is None:
-        held = set(validation_ids)
-        rows = [r for r in read_trajectories(taskset) if r.task_id not in held]
-        build_vocabulary(taskset, rows, min_count=config.min_count).save(folder / "vocabulary.json")
-        head = {"taskset": taskset.manifest.taskset, "taskset_folder": str(taskset.folder.resolve())}
-        versions = {"code": code_version("training"), "torch": torch.__version__}
-        digests = {"taskset_sha256": data, "config_sha256": meta.config_sha256}
-        write_json(folder / "config.json", {**head, **digests, "settings": dataclasses.asdict(config), "versions": versions})
-    vocabulary = Vocabulary.load(folder / "vocabulary.json")
-    policy, reference = (new_policy(config, vocabulary).to(device) for _ in range(2))
-    reference.requires_grad_(False)
-    return Lab(
-        config=config,
-        folder=folder,
-        taskset=taskset,
-        grader=load_grader(taskset),
-        vocabulary=vocabulary,
-        policy=policy,
-        reference=reference,
-        optimizer=new_optimizer(config, policy),
-        train_ids=train_ids,
-        validation_ids=validation_ids,
-        meta=meta,
-        log=MetricsLog(folder),
-    )
-
-
-def new_policy(config: Config, vocabulary: Vocabulary) -> Policy:
-    return small_model(
-        vocabulary, width=config.width, layers=config.layers, heads=config.heads, context=config.context, seed=config.seed
-    )
-
-
-def new_optimizer(config: Config, policy: Policy) -> torch.optim.AdamW:
-    groups = [
-        {"params": list(policy.model.parameters()), "lr": config.lr},
-        {"params": list(policy.value.parameters()), "lr": config.value_lr},
-    ]
-    return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-8, weight_decay=0.0)
-
-
-def resume(lab: Lab) -> int:
-    """Loads the last whole checkpoint, or makes the warm start. Returns the number of finished iterations."""
-    found = checkpoint.steps(lab.folder)
-    if not found:
-        make_warm_start(lab)
-        save(lab, 0)
-        found = [0]
-    _, warm = checkpoint.load(lab.folder, 0)
-    lab.reference.load_state_dict(warm["policy"])
-    meta, state = checkpoint.load(lab.folder, found[-1])
-    lab.policy.load_state_dict(state["policy"])
-    lab.optimizer.load_state_dict(state["optimizer"])
-    lab.log.cut(meta.step)
-    if meta.step:
-        say(lab.config, f"{lab.folder}: going on after iteration {meta.step}")
-    return meta.step
-
-
-def save(lab: Lab, step: int) -> None:
-    state = {"policy": lab.policy.state_dict(), "optimizer": lab.optimizer.state_dict(), "cursor": step * lab.config.episodes}
-    checkpoint.save(lab.folder, dataclasses.replace(lab.meta, step=step), state)
-    lab.log.write_csv()
-
-
-def make_warm_start(lab: Lab) -> None:
-    """Supervised training on the reference episodes; its course and the grammar's coverage go into warmstart.json."""
-    config, vocabulary = lab.config, lab.vocabulary
-    tapes, coverage = warm_tapes(lab.taskset, read_trajectories(lab.taskset), vocabulary, config.context)
-    held = set(lab.validation_ids)
-    ours = [t for t in tapes if t.task_id not in held]
-    order = torch.randperm(len(ours), generator=torch.Generator().manual_seed(config.seed)).tolist()
-    ours = [ours[i] for i in sorted(order[: max(1, round(config.warm_share * len(ours)))])]
-    say(
-        config,
-        f"warm start: {len(ours)} episodes, {parameter_count(lab.policy)} parameters, {len(vocabulary)} symbols, "
-        f"{coverage.share:.2%} of {coverage.steps} reference steps expressible",
-    )
-    course: list[WarmEpoch] = []
-
-    def log(row: WarmEpoch) -> None:
-        course.append(row)
-        say(config, f"warm start {row.epoch}: loss {row.loss:.3f}, validation {row.validation_loss:.3f} ({row.validation_accuracy:.1%})")
-
-    started = time.process_time()
-    warm_start(
-        lab.policy,
-        ours,
-        [t for t in tapes if t.task_id in held],
-        vocabulary_size=len(vocabulary),
-        pad=vocabulary.ids[PAD],
-        epochs=config.warm_epochs,
-        batch=config.warm_batch,
-        lr=config.warm_lr,
-        seed=config.seed,
-        log=log,
-    )
-    write_json(
-        lab.folder / "warmstart.json",
-        {
-            "episodes": len(ours),
-            "parameters": parameter_count(lab.policy),
-            "symbols": len(vocabulary),
-            "coverage": {"steps": coverage.steps, "expressible": coverage.expressible, "reasons": coverage.reasons},
-            "tokens": {"longest": max(len(t.ids) for t in tapes), "mean": sum(len(t.ids) for t in tapes) / len(tapes)},
-            "epochs": [{k: v for k, v in dataclasses.asdict(e).items() if not math.isnan(v)} for e in course],
-            "cpu_seconds": time.process_time() - started,
-        },
-    )
 
 
 # --- one iteration ----------------------------------------------------------------------------------------------------
@@ -436,7 +109,7 @@ def iterate(lab: Lab, iteration: int) -> dict[str, Any]:
 
 
 def jobs(lab: Lab, iteration: int) -> list[tuple[str, int]]:
-    """(task, episode seed) of an iteration: passes over the training tasks, each in its own order; a function of the cursor alone."""
+    """(task, episode seed) of an iteration: passes over the training tasks, each in an order of its own; needs no state."""
     config, ids = lab.config, lab.train_ids
     tasks = config.episodes // config.samples_per_task
     out = []
@@ -478,11 +151,19 @@ def advantages(
             last = float(now.last_value[line]) if tape.truncated else 0.0
             adv, target = estimate(config, tape, paid, values, last)
             samples.append(
-                Sample(tape, old[here], now.value[here], torch.tensor(adv, device=old.device), torch.tensor(target, device=old.device))
+                Sample(
+                    tape,
+                    old[here],
+                    now.value[here],
+                    torch.tensor(adv, device=old.device),
+                    torch.tensor(target, device=old.device),
+                )
             )
     first = iteration == 0 or not lab.log.started
     if first and drift > STEP_ZERO_TOLERANCE and config.device != "cuda":
-        raise StageError(f"rollout and training disagree about log-probabilities by {drift:.1e} (allowed {STEP_ZERO_TOLERANCE:.0e})")
+        raise StageError(
+            f"rollout and training disagree about log-probabilities by {drift:.1e} (allowed {STEP_ZERO_TOLERANCE:.0e})"
+        )
     if config.advantage == "group":
         base = group_baseline([sum(s.tape.rewards) for s in samples], [s.tape.task_id for s in samples])
         for sample, value in zip(samples, base, strict=True):
@@ -517,7 +198,7 @@ def estimate(
 
 
 def update(lab: Lab, samples: Sequence[Sample], iteration: int, generator: torch.Generator) -> dict[str, Any]:
-    """Some epochs of minibatches; stops early by k3. Raises StageError before a step that is not finite, leaving the parameters whole."""
+    """Some epochs of minibatches; stops early by k3. Raises StageError before a step that is not finite."""
     config, only_value = lab.config, iteration < lab.config.value_warmup
     for sample in samples:
         if not sample.tape.intact():
@@ -544,8 +225,8 @@ def update(lab: Lab, samples: Sequence[Sample], iteration: int, generator: torch
             if not math.isfinite(norm) or not all(math.isfinite(v) for v in totals.values()):
                 last = checkpoint.steps(lab.folder)
                 raise StageError(
-                    f"iteration {iteration + 1}: loss or gradient is not finite; {lab.folder}/step_{last[-1] if last else 0} is whole: "
-                    "go on from it with a lower --lr"
+                    f"iteration {iteration + 1}: loss or gradient is not finite; "
+                    f"the checkpoint {lab.folder}/step_{last[-1]} is whole; try a lower --lr"
                 )
             lab.optimizer.step()
             steps += 1
@@ -584,46 +265,6 @@ def minibatch_loss(lab: Lab, part: Sequence[Sample], only_value: bool, totals: d
     return weighted if only_value else per_token.sum() + weighted - config.entropy * spread.sum()
 
 
-# --- metrics ----------------------------------------------------------------------------------------------------------
-
-
-class Clock:
-    """Wall and CPU seconds by phase."""
-
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self.wall, self.cpu = time.perf_counter(), time.process_time()
-        self.start_cpu = self.cpu
-
-    def lap(self, name: str) -> None:
-        now = time.perf_counter()
-        self.laps[f"seconds_{name}"] = now - self.wall
-        self.wall = now
-
-    def row(self) -> dict[str, float]:
-        return {**self.laps, "cpu_seconds": time.process_time() - self.start_cpu}
-
-
-def rollout_metrics(played: Sequence[Played], prefix: str = "") -> dict[str, Any]:
-    """What the episodes of a rollout achieved: shares in [0, 1], means per episode."""
-    grades = [p.trace.grade for p in played if p.trace.grade is not None]
-    count = max(1, len(played))
-    row: dict[str, Any] = {
-        "success": sum(g.success for g in grades) / count,
-        "full": sum(g.full for g in grades) / count,
-        "violations": sum(len(g.violations) for g in grades) / count,
-        "return": sum(g.return_ for g in grades) / count,
-        "timeouts": sum(p.tape.truncated for p in played) / count,
-        "turns": sum(len(p.tape.rewards) for p in played) / count,
-        "refusals": sum(p.refusals for p in played) / count,
-    }
-    if prefix:
-        return {f"{prefix}{k}": v for k, v in row.items()}
-    for name in ("success", "quality", "efficiency", "violation", "delay"):
-        row[f"event_{name}"] = sum(float(getattr(e, name)) for g in grades for e in g.events) / count
-    return row | {f"action_{tool}": share for tool, share in sorted(action_mix(played).items())}
-
-
 def validation_metrics(lab: Lab) -> dict[str, Any]:
     """Greedy episodes on the validation tasks."""
     played = play(
@@ -637,11 +278,6 @@ def validation_metrics(lab: Lab) -> dict[str, Any]:
         greedy=True,
     )
     return rollout_metrics(played, "validation_")
-
-
-def say(config: Config, line: str) -> None:
-    if not config.quiet:
-        print(line, file=sys.stderr, flush=True)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from schemas.files import read_json, write_text
 from training.plots import plot_run
+from training.rollout import Played, action_mix
 
 
 class MetricsLog:
@@ -55,18 +57,63 @@ class MetricsLog:
         write_text(self.path.with_suffix(".csv"), out.getvalue())
 
 
+class Clock:
+    """Wall and CPU seconds by phase."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self.wall, self.cpu = time.perf_counter(), time.process_time()
+        self.start_cpu = self.cpu
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[f"seconds_{name}"] = now - self.wall
+        self.wall = now
+
+    def row(self) -> dict[str, float]:
+        return {**self.laps, "cpu_seconds": time.process_time() - self.start_cpu}
+
+
+def rollout_metrics(played: Sequence[Played], prefix: str = "") -> dict[str, Any]:
+    """What the episodes of a rollout achieved: shares in [0, 1], means per episode."""
+    grades = [p.trace.grade for p in played if p.trace.grade is not None]
+    count = max(1, len(played))
+    row: dict[str, Any] = {
+        "success": sum(g.success for g in grades) / count,
+        "full": sum(g.full for g in grades) / count,
+        "violations": sum(len(g.violations) for g in grades) / count,
+        "return": sum(g.return_ for g in grades) / count,
+        "timeouts": sum(p.tape.truncated for p in played) / count,
+        "turns": sum(len(p.tape.rewards) for p in played) / count,
+        "refusals": sum(p.refusals for p in played) / count,
+    }
+    if prefix:
+        return {f"{prefix}{k}": v for k, v in row.items()}
+    for name in ("success", "quality", "efficiency", "violation", "delay"):
+        row[f"event_{name}"] = sum(float(getattr(e, name)) for g in grades for e in g.events) / count
+    return row | {f"action_{tool}": share for tool, share in sorted(action_mix(played).items())}
+
+
 def summary_line(row: Mapping[str, Any]) -> str:
     """One line of progress."""
-    line = (
-        f"iteration {row['iteration']}: success {row['success']:.2f} return {row['return']:+.2f} violations {row['violations']:.2f} "
-        f"turns {row['turns']:.1f} entropy {row['entropy']:.2f} kl_warm {row['kl_warm']:.3f} k3 {row['k3']:.4f} "
-        f"ev {row['explained_variance']:.2f} cpu {row['cpu_seconds']:.1f}s"
-    )
-    return line + (f" | validation greedy {row['validation_success']:.2f}" if "validation_success" in row else "")
+    parts = [
+        f"iteration {row['iteration']}: success {row['success']:.2f}",
+        f"return {row['return']:+.2f}",
+        f"violations {row['violations']:.2f}",
+        f"turns {row['turns']:.1f}",
+        f"entropy {row['entropy']:.2f}",
+        f"kl_warm {row['kl_warm']:.3f}",
+        f"k3 {row['k3']:.4f}",
+        f"ev {row['explained_variance']:.2f}",
+        f"cpu {row['cpu_seconds']:.1f}s",
+    ]
+    if "validation_success" in row:
+        parts.append(f"validation greedy {row['validation_success']:.2f}")
+    return " ".join(parts)
 
 
 def interval(value: Mapping[str, Any] | None) -> str:
-    """"0.52 [0.41, 0.63]", or "-" where there is nothing to average."""
+    """ "0.52 [0.41, 0.63]", or "-" where there is nothing to average."""
     if not value or value.get("mean") is None:
         return "-"
     if value.get("low") is None:
@@ -85,8 +132,8 @@ def write_report(folder: Path) -> Path:
     lines = [
         f"# Run {folder.name}",
         "",
-        f"Task set `{config['taskset']}` (training side {config['taskset_sha256'][:12]}), settings {config['config_sha256'][:12]}, "
-        f"code {config['versions']['code']}.",
+        f"Task set `{config['taskset']}` (training side {config['taskset_sha256'][:12]}), "
+        f"settings {config['config_sha256'][:12]}, code {config['versions']['code']}.",
         f"Policy: {warm['parameters']} parameters, {warm['symbols']} symbols. Warm start: {warm['episodes']} reference episodes, "
         f"{len(warm['epochs'])} epochs, {warm['cpu_seconds']:.0f} CPU s. "
         f"The grammar can write {share:.2%} of {coverage['steps']} reference steps.",
@@ -98,7 +145,10 @@ def write_report(folder: Path) -> Path:
         lines += _evaluation(read_json(folder / "evaluation.json"))
     else:
         lines += ["Held-out evaluation: not run (`python -m training.evaluate --run " + folder.name + "`).", ""]
-    lines += ["![curves](curves.svg)" if curves else "No curves: matplotlib is not installed (metrics.csv holds the numbers).", ""]
+    lines += [
+        "![curves](curves.svg)" if curves else "No curves: matplotlib is not installed (metrics.csv holds the numbers).",
+        "",
+    ]
     path = folder / "report.md"
     write_text(path, "\n".join(lines))
     return path
@@ -108,34 +158,40 @@ COLUMNS = ("success", "full", "violations", "timeouts", "turns", "score")
 
 
 def _evaluation(evaluation: Mapping[str, Any]) -> list[str]:
+    agents = {name: evaluation["agents"][name] for name in evaluation["order"]}
     lines = [
         f"## Held-out tasks: {evaluation['tasks']} of {evaluation['organisations']} organisations",
         "",
         f"Mean [95% interval, bootstrap over organisations]. Sampled: {evaluation['samples']} episodes a task. "
-        "Success, full and timeouts are shares of episodes; violations and turns are means an episode; score: 100 = the reference.",
+        "Success, full and timeouts: shares of episodes; violations and turns: means an episode; score: 100 = the reference.",
         "",
         "| agent | " + " | ".join(COLUMNS) + " |",
         "|---|" + "---|" * len(COLUMNS),
     ]
-    for name, judged in evaluation["agents"].items():
+    for name, judged in agents.items():
         lines.append(f"| {name} | " + " | ".join(interval(judged["all"].get(c)) for c in COLUMNS) + " |")
     if evaluation.get("paired"):
         lines += ["", "Paired with the warm start (after minus before, same tasks):", ""]
-        lines += [f"- {name}: success {interval(p['success'])}, violations {interval(p['violations'])}" for name, p in evaluation["paired"].items()]
-    policies = [n for n in evaluation["agents"] if n.startswith(("warm start", "after PPO"))]
+        lines += [
+            f"- {name}: success {interval(p['success'])}, violations {interval(p['violations'])}"
+            for name, p in evaluation["paired"].items()
+        ]
+    policies = [n for n in agents if n.startswith(("warm start", "after PPO"))]
     lines += ["", "### Recall by outcome class (share of the class's episodes with the whole outcome right)", ""]
     lines += ["| class | tasks | " + " | ".join(policies) + " |", "|---|---|" + "---|" * len(policies)]
     for name, size in evaluation["classes"].items():
-        cells = [interval(evaluation["agents"][p]["classes"].get(name)) for p in policies]
+        cells = [interval(agents[p]["classes"].get(name)) for p in policies]
         lines.append(f"| {name} | {size} | " + " | ".join(cells) + " |")
-    lines += ["", "### Success by held-out slice", "", "| slice | tasks | " + " | ".join(evaluation["agents"]) + " |"]
+    lines += ["", "### Success by held-out slice", "", "| slice | tasks | " + " | ".join(agents) + " |"]
     lines += ["|---|---|" + "---|" * len(evaluation["agents"])]
     for name, size in evaluation["slices"].items():
-        cells = [interval(a["slices"].get(name, {}).get("success")) for a in evaluation["agents"].values()]
+        cells = [interval(a["slices"].get(name, {}).get("success")) for a in agents.values()]
         lines.append(f"| {name} | {size} | " + " | ".join(cells) + " |")
     lines += ["", "### Action mix (share of calls)", ""]
-    tools = list(dict.fromkeys(t for p in policies for t in evaluation["agents"][p]["actions"]))
+    tools = list(dict.fromkeys(t for p in policies for t in agents[p]["actions"]))
     lines += ["| tool | " + " | ".join(policies) + " |", "|---|" + "---|" * len(policies)]
     for tool in tools:
-        lines.append(f"| {tool} | " + " | ".join(f"{evaluation['agents'][p]['actions'].get(tool, 0.0):.3f}" for p in policies) + " |")
+        lines.append(
+            f"| {tool} | " + " | ".join(f"{evaluation['agents'][p]['actions'].get(tool, 0.0):.3f}" for p in policies) + " |"
+        )
     return [*lines, ""]

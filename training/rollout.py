@@ -110,7 +110,7 @@ class Row:
         if self.over:
             return
         if len(self.tape.ids) + ACTION_ROOM > self.context:
-            self.episode.end("token_limit")
+            self.episode.end()
             self.over = self.token_limit = self.tape.truncated = True
             return
         self.trie = self.grammar.turn(self.memory.shown)

@@ -62,7 +62,7 @@ class Tape:
         return [self.turns[position] for position in self.actions()]
 
     def action_rewards(self) -> list[float]:
-        """Per action token: a turn's reward is paid at its last action token; one of a turn without a decision, at the decision before it."""
+        """Per action token: a turn's reward is paid at its last one; that of a turn without a decision, before it."""
         turns = self.action_turns()
         paid = [0.0] * len(turns)
         for turn, reward in enumerate(self.rewards):

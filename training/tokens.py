@@ -18,7 +18,17 @@ from typing import Any
 from schemas.errors import SourceError
 from schemas.files import canonical_json, read_json, sha256_json, write_json
 
-PAD, EOS, UNK, ACT, END, SKIP, ITEM, NONE, MORE = "<pad>", "<eos>", "<unk>", "<act>", "<end>", "<skip>", "<item>", "<none>", "<more>"
+PAD, EOS, UNK, ACT, END, SKIP, ITEM, NONE, MORE = (
+    "<pad>",
+    "<eos>",
+    "<unk>",
+    "<act>",
+    "<end>",
+    "<skip>",
+    "<item>",
+    "<none>",
+    "<more>",
+)
 SPECIALS = (PAD, EOS, UNK, ACT, END, SKIP, ITEM, NONE, MORE)
 """PAD differs from EOS: padding is never a decision and never ends an episode."""
 IDENTITY = re.compile(r"\b([A-Z]+(?:_[A-Z]+)*)_([0-9A-F]{8})(?:_(FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
@@ -33,7 +43,7 @@ COUNTS = 20
 
 
 def edge_of(edges: tuple[int, ...], value: float) -> str:
-    """Smallest edge >= value as text, "more" above the last: value <= limit exactly if its bin is <= limit, for a limit that is an edge."""
+    """Smallest edge >= value as text, "more" above the last. For a limit that is an edge, value <= limit shows in the bin."""
     index = bisect.bisect_left(edges, value)
     return str(edges[index]) if index < len(edges) else "more"
 
@@ -79,7 +89,7 @@ class Vocabulary:
         return [self.ids.get(s, unknown) for s in symbols if s in self.ids or not s.startswith("w:")]
 
     def day(self, days: float, sign: str = "d") -> str:
-        """Symbol of a time `days` after the episode's now (d) or after the time before it in the same record (D); whole days rounded away from 0."""
+        """Symbol of a time `days` after the episode's now (d) or another time of its record (D); whole days, rounded up."""
         direction = "-" if days < 0 else "+"
         return f"{sign}{direction}{edge_of(self.day_edges, math.ceil(abs(days) - 1e-9))}"
 

@@ -68,7 +68,7 @@ def warm_start(
             for part in microbatches(chosen, max(1, batch // 2)):
                 loss = -score(policy, collate(part, vocabulary_size, pad, device)).logprob.sum()
                 (loss / tokens).backward()
-                total += float(loss)
+                total += float(loss.detach())
             count += tokens
             if not math.isfinite(total):
                 policy.model.load_state_dict(best_state)

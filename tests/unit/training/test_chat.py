@@ -1,0 +1,95 @@
+"""Observations and calls as symbols: exact both ways, and every reference step can be written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from environments.episode import Episode, tools_for
+from rewards.score import Grader
+from schemas.episode import ToolCall
+from schemas.errors import StageError
+from schemas.taskset import TaskSet, open_taskset
+from training.chat import Inexpressible, Memory, decode_action, encode_action, render, text_symbols
+from training.corpus import read_trajectories, warm_tapes
+from training.grammar import ToolGrammar
+from training.tape import ACTION, FORCED
+from training.tokens import ACT, EOS, PAD, Vocabulary
+
+
+@pytest.fixture
+def grammar(taskset: TaskSet, vocabulary: Vocabulary) -> ToolGrammar:
+    task = next(iter(taskset.tasks.values()))
+    return ToolGrammar({name: tool.parameters for name, tool in tools_for(taskset, task).items()}, vocabulary)
+
+
+def test_every_reference_call_survives_symbols_and_back(
+    taskset: TaskSet, grader: Grader, vocabulary: Vocabulary, grammar: ToolGrammar
+) -> None:
+    for task_id in taskset.tasks:
+        episode, memory = Episode(taskset), Memory()
+        text_symbols(episode.reset(task_id).text, memory, vocabulary, "opening")
+        for step in grader.criteria(task_id).answer.reference:
+            symbols = encode_action(step.call, memory, grammar)
+            assert decode_action(symbols, memory, grammar) == step.call
+            turn = grammar.turn(memory.shown)
+            assert all(symbol in turn.legal(symbols[:i]) for i, symbol in enumerate(symbols))
+            assert turn.legal(symbols) == []
+            text_symbols(episode.step(step.call).observation.text, memory, vocabulary, step.call.tool)
+
+
+def test_all_reference_steps_are_expressible(taskset: TaskSet, vocabulary: Vocabulary) -> None:
+    tapes, coverage = warm_tapes(taskset, read_trajectories(taskset), vocabulary, 384)
+    assert coverage.share == 1.0, coverage.reasons
+    assert len(tapes) == len(taskset.tasks)
+
+
+def test_a_value_that_was_not_shown_cannot_be_written(grammar: ToolGrammar) -> None:
+    with pytest.raises(Inexpressible):
+        encode_action(ToolCall(tool="get_order", arguments={"order_id": "ORDER_00000000"}), Memory(), grammar)
+    with pytest.raises(Inexpressible):
+        encode_action(ToolCall(tool="get_ordr", arguments={}), Memory(), grammar)
+    assert "T:get_order" not in grammar.turn({}).legal([])
+    assert "T:get_order" in grammar.turn({"@ORDER_1": "ORDER_00000000"}).legal([])
+
+
+def test_ids_become_slots_by_order_of_appearance_and_roles_of_a_person_share_a_number(vocabulary: Vocabulary) -> None:
+    memory = Memory()
+    text = '{"from":"PERSON_AAAAAAAA_EMAIL","text":"It is ORDER_BBBBBBBB, not ORDER_CCCCCCCC.","name":"PERSON_AAAAAAAA"}'
+    symbols = text_symbols(text, memory, vocabulary, "opening")
+    assert {"@PERSON_EMAIL_1", "@PERSON_1", "@ORDER_1", "@ORDER_2"} <= set(symbols)
+    assert memory.shown["@ORDER_2"] == "ORDER_CCCCCCCC"
+
+
+def test_late_by_more_than_the_limit_and_within_the_window_fall_into_different_bins(vocabulary: Vocabulary) -> None:
+    assert vocabulary.day(-21.0) == "d-21"
+    assert vocabulary.day(-21.01) != "d-21"
+    assert vocabulary.day(3.0, "D") == "D+3"
+    assert vocabulary.day(3.001, "D") == "D+4"
+    assert vocabulary.amount(8000) != vocabulary.amount(8001)
+    text = '{"delivered_at":"2025-09-06T10:00:01Z","promised_at":"2025-09-03T10:00:00Z"}'
+    memory = Memory()
+    text_symbols('{"now":"2025-09-10T10:00:00Z"}', memory, vocabulary, "opening")
+    flat = [s for _, symbols in render(text, memory, vocabulary, "get_order") for s in symbols]
+    assert flat == ["k:delivered_at", "d-4", "k:promised_at", "d-7", "D-4"]
+
+
+def test_forced_tokens_are_no_decisions_and_observations_never_are(taskset: TaskSet, vocabulary: Vocabulary) -> None:
+    tapes, _ = warm_tapes(taskset, read_trajectories(taskset), vocabulary, 384)
+    for tape in tapes:
+        assert set(tape.legal) == set(tape.actions())
+        assert all(len(legal) > 1 for legal in tape.legal.values())
+        after_act = [i + 1 for i, token in enumerate(tape.ids) if vocabulary.symbols[token] == ACT]
+        assert all(tape.kinds[i] in (ACTION, FORCED) for i in after_act)
+
+
+def test_padding_differs_from_the_end(vocabulary: Vocabulary, tmp_path: Path) -> None:
+    assert vocabulary.ids[PAD] != vocabulary.ids[EOS]
+    vocabulary.save(tmp_path / "vocabulary.json")
+    assert Vocabulary.load(tmp_path / "vocabulary.json").digest() == vocabulary.digest()
+
+
+def test_the_tokenizer_is_not_made_from_held_out_rows(small_folder: Path) -> None:
+    with pytest.raises(StageError, match="training side"):
+        read_trajectories(open_taskset(small_folder, "heldout"))

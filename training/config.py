@@ -1,0 +1,152 @@
+"""The settings of a run: one documented dataclass, which is the command line, too."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+
+from schemas.errors import StageError
+
+
+@dataclass(frozen=True)
+class Config:
+    """Trains an agent on a certified task set: warm start on reference episodes, then PPO, then the held-out evaluation.
+
+    The defaults fit 2 cores and ten minutes. Results are in data/runs/<id>/: report.md first.
+    """
+
+    taskset: str
+    """Name of a task set under data/tasksets, or its folder. The held-out side is refused."""
+    run: str = ""
+    """Name of the run folder under data/runs; by default the task set's name and a digest of these settings and the code."""
+    resume: Literal["auto", "never"] = "auto"
+    """auto: continue this run's last whole checkpoint; never: start over and replace the run's files."""
+    seed: int = 1
+    """Seed of parameters, task order and sampling. On CPU the same seed gives the same parameters, bit for bit."""
+    device: str = "auto"
+    """auto (a GPU where there is one), cpu, cuda."""
+    threads: int = 1
+    """CPU threads; the small model gains nothing from a second one. Part of what makes a run repeatable to the bit."""
+
+    width: int = 128
+    """Hidden size of the small model."""
+    layers: int = 3
+    """Transformer layers."""
+    heads: int = 4
+    """Attention heads; must divide width."""
+    context: int = 768
+    """Tokens of an episode; one that needs more is cut off (and bootstraps)."""
+    min_count: int = 5
+    """Training occurrences below which a word of a request is left out of the vocabulary."""
+
+    warm_epochs: int = 10
+    """Passes over the warm-start episodes; few make a deliberately weak start."""
+    warm_share: float = 1.0
+    """Share in (0, 1] of the training tasks whose reference episodes may be imitated."""
+    warm_lr: float = 2e-3
+    """Peak learning rate of the warm start."""
+    warm_batch: int = 16
+    """Episodes of a warm-start step."""
+    validation_share: float = 0.12
+    """Share of training tasks (whole organisations) kept out of warm start and PPO, to watch and to choose by."""
+
+    iterations: int = 40
+    """PPO iterations (one rollout and its update each)."""
+    episodes: int = 64
+    """Episodes of a rollout."""
+    minibatch: int = 32
+    """Episodes of an optimizer step."""
+    microbatch: int = 16
+    """Episodes of one forward pass; changes memory and speed, not the result beyond rounding."""
+    epochs: int = 2
+    """Passes over a rollout."""
+    lr: float = 3e-4
+    """Learning rate of the policy."""
+    value_lr: float = 1e-3
+    """Learning rate of the value head."""
+    gamma: float = 1.0
+    """Discount per action token."""
+    lambda_pi: float = 0.95
+    """GAE lambda of the policy's advantages."""
+    lambda_v: float = 1.0
+    """GAE lambda of the value targets (decoupled)."""
+    adaptive_alpha: float = 0.0
+    """Above 0: lambda_pi = 1 - 1/(alpha * action tokens of the episode), as in VAPO (0.05 there)."""
+    advantage: Literal["token", "turn", "group", "terminal"] = "token"
+    """token: GAE over action tokens; turn: over turns; group: return minus the task's mean, no critic; terminal: as token, with
+    the whole return paid at the end."""
+    samples_per_task: int = 1
+    """Episodes of the same task in a rollout; `--advantage group` needs more than 1."""
+    clip_low: float = 0.2
+    """The ratio is held above 1 - clip_low."""
+    clip_high: float = 0.28
+    """The ratio is held below 1 + clip_high."""
+    dual_clip: float = 3.0
+    """Bound on the loss of a token with a negative advantage, times its advantage; 0 = off."""
+    value_clip: float = 0.5
+    """Values move at most so far from the rollout's in one update; 0 = off."""
+    value_weight: float = 0.5
+    """Weight of the value loss."""
+    entropy: float = 0.01
+    """Weight of the entropy bonus."""
+    kl_warm: float = 0.005
+    """Weight of the KL to the warm start (k1), taken from the reward of each action token."""
+    kl_stop: float = 0.03
+    """An update stops when KL(rollout || new) (k3) passes this."""
+    value_warmup: int = 2
+    """First iterations in which only the value head learns."""
+    grad_clip: float = 1.0
+    """Largest gradient norm."""
+    temperature: float = 1.0
+    """Sampling temperature of rollouts; training scores under the same."""
+    control: Literal["none", "shuffled_reward"] = "none"
+    """shuffled_reward pays each episode another one's return: a control that must not rise."""
+
+    eval_every: int = 10
+    """Iterations between evaluations on the validation tasks; 0 = only the last."""
+    save_every: int = 5
+    """Iterations between checkpoints."""
+    evaluate: bool = True
+    """Run `python -m training.evaluate` on the held-out side at the end."""
+    quiet: bool = False
+    """No progress lines."""
+
+
+NOT_IDENTITY = ("run", "resume", "quiet", "evaluate")
+"""Settings that a run's results do not depend on."""
+
+
+def check_config(config: Config) -> None:
+    """Raises StageError naming the first setting that cannot be."""
+    faults = {
+        "width": config.width % config.heads != 0 or (config.width // config.heads) % 2 != 0,
+        "minibatch": not 0 < config.minibatch <= config.episodes,
+        "microbatch": config.microbatch < 1,
+        "warm-share": not 0 < config.warm_share <= 1,
+        "validation-share": not 0 <= config.validation_share < 0.9,
+        "samples-per-task": config.samples_per_task < 1 or config.episodes % config.samples_per_task != 0,
+        "save-every": config.save_every < 1,
+        "iterations": config.iterations < 0,
+        "advantage": config.advantage == "group" and config.samples_per_task < 2,
+    }
+    for name, bad in faults.items():
+        if bad:
+            value = getattr(config, name.replace("-", "_"))
+            raise StageError(f"--{name} {value} does not fit the other settings; see `python -m training.ppo --help`")
+
+
+def device_of(name: str) -> torch.device:
+    """Raises StageError for a device that is not there."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise StageError(f"--device {name}: there is no such device here; use cpu or auto")
+    return torch.device(name)
+
+
+def identity(config: Config) -> dict[str, Any]:
+    """The settings that a run's results depend on."""
+    return {k: v for k, v in dataclasses.asdict(config).items() if k not in NOT_IDENTITY}

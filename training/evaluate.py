@@ -1,0 +1,371 @@
+"""Held-out evaluation of a run: `python -m training.evaluate --run RUN`. The only code of this package that opens `heldout/`.
+
+The warm start and the trained policy play every held-out task, greedily and sampled, beside scripted agents. Means carry 95%
+intervals from a bootstrap over organisations (tasks of one customer are alike); differences to the warm start are paired by task.
+"Recall" of an outcome class is the share of its episodes that are a success, so an agent that never grants shows as 0 there.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import tyro
+
+from environments.agents import PANEL, Agent, ConstantOutcome, ReferenceAgent, RefuseAll, run_episode
+from environments.episode import Episode
+from pipeline.cli import run_command
+from rewards.score import Grader, load_grader
+from schemas.episode import EpisodeTrace
+from schemas.errors import StageError
+from schemas.files import canonical_json, read_json, sha256_json, write_json, write_text
+from schemas.paths import runs_dir
+from schemas.taskset import TaskSet, open_taskset
+from training import checkpoint
+from training.policy import Policy, small_model
+from training.report import interval, write_report
+from training.rollout import play
+from training.tokens import Vocabulary
+
+RESAMPLES = 2000
+LOCKSTEP = 128
+"""Episodes played at once."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Evaluates a run's checkpoint on the held-out side of its task set, beside its warm start and scripted agents."""
+
+    run: str
+    """Run folder, or its name under data/runs."""
+    checkpoint: str = "last"
+    """last, or the number N of a step_N folder."""
+    samples: int = 2
+    """Sampled episodes of each task."""
+    limit: int = 0
+    """Tasks of each held-out slice, in the order of their ids; 0 = all."""
+    device: str = "cpu"
+    """cpu or cuda."""
+    quiet: bool = False
+    """No progress lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One judged episode."""
+
+    agent: str
+    task_id: str
+    seed: int
+    organisation: str
+    slice: str
+    workflow: str
+    code: str
+    outcome_class: str
+    success: float
+    full: float
+    violations: float
+    """Violations in the episode."""
+    timeouts: float
+    """1 where a budget ended it."""
+    turns: float
+    score: float | None
+    """0 = the worst scripted agent, 100 = the reference."""
+    return_: float
+    refusals: float
+    tools: tuple[str, ...]
+    said: str
+    """Code of the finishing act, "" where there was none."""
+
+
+def evaluate_run(
+    folder: Path, *, step: int | None = None, samples: int = 2, limit: int = 0, device: str = "cpu", quiet: bool = False
+) -> dict[str, Any]:
+    """Plays, judges and writes evaluation.json and episodes.jsonl into the run folder; returns the former.
+
+    Raises StageError where the run has no checkpoint or its task set has changed since.
+    """
+    config = read_json(folder / "config.json")
+    steps = checkpoint.steps(folder)
+    if not steps:
+        raise StageError(f"{folder} has no checkpoint; run `python -m training.ppo` first")
+    last = steps[-1] if step is None else step
+    root = Path(config["taskset_folder"])
+    train, heldout = open_taskset(root, "train"), open_taskset(root, "heldout")
+    if overlap := sorted(set(train.manifest.ids) & set(heldout.manifest.ids)):
+        raise StageError(f"{root}: {len(overlap)} tasks are on both sides, e.g. {overlap[0]}")
+    grader = load_grader(heldout)
+    ids = _chosen(heldout, limit)
+    vocabulary = Vocabulary.load(folder / "vocabulary.json")
+    results: dict[str, list[Result]] = {}
+    for name, number in (("warm start", 0), ("after PPO", last)):
+        policy = load_policy(folder, number, vocabulary, config["settings"]).to(device)
+        for mode, seeds in (("greedy", 1), ("sampled", samples)):
+            key = f"{name}, {mode}"
+            results[key] = play_policy(policy, heldout, grader, vocabulary, ids, config["settings"], seeds, mode == "greedy", key)
+            _say(quiet, f"{key}: success {interval(cluster_mean(results[key], lambda r: r.success))}")
+    for key, maker in scripted(train, grader).items():
+        results[key] = play_agent(heldout, grader, ids, maker, key)
+        _say(quiet, f"{key}: success {interval(cluster_mean(results[key], lambda r: r.success))}")
+    return _write(folder, config, last, samples, results, heldout, ids)
+
+
+def load_policy(folder: Path, step: int, vocabulary: Vocabulary, settings: Mapping[str, Any]) -> Policy:
+    """The policy of a checkpoint, in evaluation mode."""
+    policy = small_model(
+        vocabulary,
+        width=settings["width"],
+        layers=settings["layers"],
+        heads=settings["heads"],
+        context=settings["context"],
+        seed=settings["seed"],
+    )
+    _, state = checkpoint.load(folder, step)
+    policy.load_state_dict(state["policy"])
+    return policy.eval()
+
+
+def play_policy(
+    policy: Policy,
+    taskset: TaskSet,
+    grader: Grader,
+    vocabulary: Vocabulary,
+    ids: Sequence[str],
+    settings: Mapping[str, Any],
+    seeds: int,
+    greedy: bool,
+    name: str,
+) -> list[Result]:
+    """Each task `seeds` times under a fixed generator."""
+    jobs = [(task_id, seed) for seed in range(seeds) for task_id in ids]
+    generator = torch.Generator().manual_seed(20_000 + settings["seed"])
+    out = []
+    for start in range(0, len(jobs), LOCKSTEP):
+        played = play(
+            policy,
+            taskset,
+            grader,
+            vocabulary,
+            jobs[start : start + LOCKSTEP],
+            context=settings["context"],
+            generator=generator,
+            greedy=greedy,
+            temperature=settings["temperature"],
+            agent=name,
+        )
+        out += [judged(p.trace, taskset, grader, name) for p in played]
+    return out
+
+
+def play_agent(taskset: TaskSet, grader: Grader, ids: Iterable[str], maker: Callable[[str], Agent], name: str) -> list[Result]:
+    """Each task once by a scripted agent made for it."""
+    episode = Episode(taskset, grader)
+    return [judged(run_episode(episode, maker(task_id), task_id, 0, name=name), taskset, grader, name) for task_id in ids]
+
+
+def scripted(train: TaskSet, grader: Grader) -> dict[str, Callable[[str], Agent]]:
+    """What the policy is measured against: the panel, and three agents that know the answers.
+
+    `majority, knows how` plays the reference where the task's code is the most frequent one of its workflow in training, else it
+    gives that code at once; `never grants, knows how` plays the reference of refusals and refuses everything else: what a policy
+    would score that masters every procedure and always decides the same.
+    """
+    codes: dict[str, Counter[str]] = defaultdict(Counter)
+    training = load_grader(train)
+    for task_id, task in train.tasks.items():
+        codes[task.workflow][training.criteria(task_id).answer.outcome.code] += 1
+    most = {workflow: min(count, key=lambda c: (-count[c], c)) for workflow, count in codes.items()}
+    overall = sum(codes.values(), Counter[str]())
+    commonest = min(overall, key=lambda c: (-overall[c], c))
+
+    def reference(task_id: str) -> Agent:
+        return ReferenceAgent(grader.criteria(task_id).answer.reference)
+
+    def majority(task_id: str) -> Agent:
+        criteria = grader.criteria(task_id)
+        code = most.get(criteria.task.workflow, commonest)
+        return reference(task_id) if criteria.answer.outcome.code == code else ConstantOutcome(code)
+
+    def never_grants(task_id: str) -> Agent:
+        return RefuseAll() if grader.criteria(task_id).answer.outcome_class == "grant" else reference(task_id)
+
+    agents: dict[str, Callable[[str], Agent]] = {"reference": reference}
+    agents |= {"majority, knows how": majority, "never grants, knows how": never_grants}
+    agents["constant outcome"] = lambda _: ConstantOutcome(commonest)
+    for name in ("do_nothing", "refuse_all", "escalate_all", "random"):
+        agents[name.replace("_", " ")] = lambda _, make=PANEL[name]: make(0)  # type: ignore[misc]
+    return agents
+
+
+def judged(trace: EpisodeTrace, taskset: TaskSet, grader: Grader, agent: str) -> Result:
+    """The row of one episode. Raises StageError where it was not graded."""
+    if trace.grade is None:
+        raise StageError(f"task {trace.task_id}: the episode of {agent} was not graded")
+    task, answer, grade = taskset.tasks[trace.task_id], grader.criteria(trace.task_id).answer, trace.grade
+    entries = trace.journal.entries
+    return Result(
+        agent=agent,
+        task_id=trace.task_id,
+        seed=trace.seed,
+        organisation=task.organisation,
+        slice=task.slice,
+        workflow=task.workflow,
+        code=answer.outcome.code,
+        outcome_class=answer.outcome_class,
+        success=float(grade.success),
+        full=float(grade.full),
+        violations=float(len(grade.violations)),
+        timeouts=float(trace.journal.ended_by in ("step_limit", "token_limit")),
+        turns=float(len(entries)),
+        score=grade.score,
+        return_=grade.return_,
+        refusals=float(sum(not e.ok for e in entries)),
+        tools=tuple(e.call.tool for e in entries),
+        said=str(entries[-1].call.arguments.get("code", "")) if entries and entries[-1].finished else "",
+    )
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+
+def cluster_mean(results: Sequence[Result], value: Callable[[Result], float | None], seed: int = 0) -> dict[str, float | None]:
+    """Mean with the 2.5% and 97.5% points of a bootstrap over organisations; no bounds with fewer than two of them."""
+    sums: dict[str, list[float]] = {}
+    for result in results:
+        number = value(result)
+        if number is not None:
+            pair = sums.setdefault(result.organisation, [0.0, 0.0])
+            pair[0] += number
+            pair[1] += 1.0
+    if not sums:
+        return {"mean": None, "low": None, "high": None}
+    table = torch.tensor([sums[name] for name in sorted(sums)], dtype=torch.float64)
+    mean = float(table[:, 0].sum() / table[:, 1].sum())
+    if len(table) < 2:
+        return {"mean": mean, "low": None, "high": None}
+    draws = torch.randint(len(table), (RESAMPLES, len(table)), generator=torch.Generator().manual_seed(seed))
+    drawn = table[draws].sum(1)
+    means = (drawn[:, 0] / drawn[:, 1]).sort().values
+    return {"mean": mean, "low": float(means[int(0.025 * RESAMPLES)]), "high": float(means[int(0.975 * RESAMPLES) - 1])}
+
+
+MEASURES: dict[str, Callable[[Result], float | None]] = {
+    "success": lambda r: r.success,
+    "full": lambda r: r.full,
+    "violations": lambda r: r.violations,
+    "timeouts": lambda r: r.timeouts,
+    "turns": lambda r: r.turns,
+    "refusals": lambda r: r.refusals,
+    "return": lambda r: r.return_,
+    "score": lambda r: r.score,
+}
+
+
+def summary(results: Sequence[Result]) -> dict[str, Any]:
+    """Everything that the report says of one agent."""
+    tools = Counter(tool for r in results for tool in r.tools)
+    total = max(1, sum(tools.values()))
+    groups: dict[str, Callable[[Result], tuple[str, ...]]] = {
+        "classes": lambda r: (r.code, f"all: {r.outcome_class}"),
+        "slices": lambda r: (r.slice,),
+        "workflows": lambda r: (r.workflow,),
+    }
+    out: dict[str, Any] = {"all": {name: cluster_mean(results, measure) for name, measure in MEASURES.items()}}
+    for group, keys in groups.items():
+        members: dict[str, list[Result]] = defaultdict(list)
+        for result in results:
+            for key in keys(result):
+                members[key].append(result)
+        if group == "classes":
+            out[group] = {k: cluster_mean(v, MEASURES["success"]) for k, v in sorted(members.items())}
+        else:
+            out[group] = {
+                k: {m: cluster_mean(v, MEASURES[m]) for m in ("success", "full", "violations")}
+                for k, v in sorted(members.items())
+            }
+    said = Counter(f"{r.code} -> {r.said or 'none'}" for r in results)
+    return out | {
+        "actions": {tool: count / total for tool, count in sorted(tools.items(), key=lambda item: (-item[1], item[0]))},
+        "confusion": dict(sorted(said.items())),
+        "episodes": len(results),
+    }
+
+
+def paired(before: Sequence[Result], after: Sequence[Result]) -> dict[str, Any]:
+    """Differences after - before of the same (task, seed), clustered by organisation."""
+    first = {(r.task_id, r.seed): r for r in before}
+    return {
+        name: cluster_mean(after, lambda r, get=MEASURES[name]: get(r) - get(first[(r.task_id, r.seed)]))  # type: ignore[misc]
+        for name in ("success", "full", "violations", "turns")
+    }
+
+
+def _chosen(taskset: TaskSet, limit: int) -> list[str]:
+    by_slice: dict[str, list[str]] = defaultdict(list)
+    for task_id, task in sorted(taskset.tasks.items()):
+        by_slice[task.slice].append(task_id)
+    return sorted(i for ids in by_slice.values() for i in (ids[:limit] if limit else ids))
+
+
+def _write(
+    folder: Path,
+    config: Mapping[str, Any],
+    step: int,
+    samples: int,
+    results: Mapping[str, Sequence[Result]],
+    taskset: TaskSet,
+    ids: Sequence[str],
+) -> dict[str, Any]:
+    reference = results["reference"]
+    evaluation = {
+        "taskset": config["taskset"],
+        "heldout_ids_sha256": tasks_digest(taskset, ids),
+        "step": step,
+        "samples": samples,
+        "tasks": len(ids),
+        "organisations": len({taskset.tasks[i].organisation for i in ids}),
+        "slices": dict(sorted(Counter(r.slice for r in reference).items())),
+        "classes": dict(sorted(Counter(k for r in reference for k in (r.code, f"all: {r.outcome_class}")).items())),
+        "order": list(results),
+        "agents": {name: summary(rows) for name, rows in results.items()},
+        "paired": {mode: paired(results[f"warm start, {mode}"], results[f"after PPO, {mode}"]) for mode in ("greedy", "sampled")},
+    }
+    write_json(folder / "evaluation.json", evaluation)
+    lines = [canonical_json(asdict(r) | {"tools": list(r.tools)}) for rows in results.values() for r in rows]
+    write_text(folder / "episodes.jsonl", "".join(line + "\n" for line in lines))
+    return evaluation
+
+
+def tasks_digest(taskset: TaskSet, ids: Sequence[str]) -> str:
+    """Digest of exactly the held-out tasks and answers that were played."""
+    return sha256_json({i: taskset.manifest.ids[i] for i in ids})
+
+
+def _say(quiet: bool, line: str) -> None:
+    if not quiet:
+        print(f"held out: {line}", file=sys.stderr, flush=True)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options = tyro.cli(Annotated[Options, tyro.conf.arg(name="")], prog="python -m training.evaluate", args=argv)
+    folder = Path(options.run) if Path(options.run).is_dir() else runs_dir() / options.run
+    if not (folder / "config.json").is_file():
+        raise StageError(
+            f"{folder} is not a run folder (config.json is missing); `python -m training.ppo` prints its run's folder"
+        )
+    if options.checkpoint != "last" and not options.checkpoint.isdigit():
+        raise StageError(f"--checkpoint {options.checkpoint!r} is neither `last` nor the number of a step")
+    step = None if options.checkpoint == "last" else int(options.checkpoint)
+    evaluate_run(folder, step=step, samples=options.samples, limit=options.limit, device=options.device, quiet=options.quiet)
+    print(json.dumps({"run": str(folder), "report": str(write_report(folder))}))
+    return 0
+
+
+if __name__ == "__main__":
+    run_command(main)

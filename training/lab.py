@@ -1,0 +1,215 @@
+"""What a run stands on: task set, split, vocabulary, model, warm start, and going on where a killed run stopped."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from pipeline.manifest import code_version
+from rewards.score import Grader, load_grader
+from schemas.errors import StageError
+from schemas.files import read_json, sha256_file, sha256_json, write_json
+from schemas.paths import runs_dir, taskset_dir
+from schemas.taskset import TaskSet, open_taskset
+from training import checkpoint
+from training.config import Config, device_of, identity
+from training.corpus import build_vocabulary, read_trajectories, warm_tapes
+from training.policy import Policy, parameter_count, small_model
+from training.report import MetricsLog
+from training.tokens import PAD, Vocabulary
+from training.warmstart import WarmEpoch, warm_start
+
+
+@dataclass(slots=True)
+class Lab:
+    """Everything that the phases of one run share."""
+
+    config: Config
+    folder: Path
+    taskset: TaskSet
+    grader: Grader
+    vocabulary: Vocabulary
+    policy: Policy
+    reference: Policy
+    """The frozen warm start."""
+    optimizer: torch.optim.AdamW
+    train_ids: list[str]
+    validation_ids: list[str]
+    meta: checkpoint.Meta
+    log: MetricsLog
+
+
+def open_training_side(name: str) -> TaskSet:
+    """The training side of a task set by name or folder. Refuses a folder whose manifest says held-out."""
+    folder = Path(name) if Path(name).is_dir() else taskset_dir(name)
+    manifest = folder / "manifest.json"
+    if manifest.is_file():
+        side = read_json(manifest).get("side")
+        if side == "heldout":
+            raise StageError(f"{folder} is held out; only `python -m training.evaluate` opens it")
+        if side == "train":
+            folder = folder.parent
+    if not folder.is_dir():
+        raise StageError(f"no task set {name!r} ({folder} is missing); build it with `make ingest deid build-tasks`")
+    return open_taskset(folder, "train")
+
+
+def taskset_hash(taskset: TaskSet) -> str:
+    """Digest of every training task and answer, and of the episodes to imitate."""
+    trajectories = taskset.folder / "train" / "trajectories.jsonl"
+    return sha256_json([taskset.manifest.ids, sha256_file(trajectories) if trajectories.is_file() else ""])
+
+
+def run_folder(config: Config, taskset: TaskSet) -> Path:
+    if config.run:
+        return runs_dir() / config.run
+    digest = sha256_json([identity(config), taskset_hash(taskset), code_version("training")])
+    return runs_dir() / f"{taskset.manifest.taskset}-{digest[:8]}"
+
+
+def split_validation(taskset: TaskSet, share: float) -> tuple[list[str], list[str]]:
+    """(train ids, validation ids): whole organisations, in the order of their digests, until `share` of the tasks is reached."""
+    organisations: dict[str, list[str]] = {}
+    for task_id, task in sorted(taskset.tasks.items()):
+        organisations.setdefault(task.organisation, []).append(task_id)
+    validation: list[str] = []
+    for name in sorted(organisations, key=lambda o: sha256_json(["validation", o]))[:-1]:
+        if len(validation) + len(organisations[name]) / 2 < share * len(taskset.tasks):
+            validation += organisations[name]
+    held = set(validation)
+    return [t for t in sorted(taskset.tasks) if t not in held], sorted(validation)
+
+
+def prepare(config: Config, folder: Path, taskset: TaskSet) -> Lab:
+    """Opens or makes what the run stands on: config, vocabulary, model."""
+    device = device_of(config.device)
+    folder.mkdir(parents=True, exist_ok=True)
+    settings, data = identity(config), taskset_hash(taskset)
+    meta = checkpoint.Meta(0, data, sha256_json(settings))
+    known = read_json(folder / "config.json") if (folder / "config.json").exists() else None
+    if known is not None and (known["taskset_sha256"], known["config_sha256"]) != (data, meta.config_sha256):
+        raise StageError(f"{folder} belongs to another task set or other settings; use another --run, or --resume never")
+    train_ids, validation_ids = split_validation(taskset, config.validation_share)
+    if known is None:
+        held = set(validation_ids)
+        rows = [r for r in read_trajectories(taskset) if r.task_id not in held]
+        build_vocabulary(taskset, rows, min_count=config.min_count).save(folder / "vocabulary.json")
+        head = {"taskset": taskset.manifest.taskset, "taskset_folder": str(taskset.folder.resolve())}
+        versions = {"code": code_version("training"), "torch": torch.__version__}
+        digests = {"taskset_sha256": data, "config_sha256": meta.config_sha256}
+        write_json(folder / "config.json", {**head, **digests, "settings": dataclasses.asdict(config), "versions": versions})
+    vocabulary = Vocabulary.load(folder / "vocabulary.json")
+    policy, reference = (new_policy(config, vocabulary).to(device) for _ in range(2))
+    reference.requires_grad_(False)
+    return Lab(
+        config=config,
+        folder=folder,
+        taskset=taskset,
+        grader=load_grader(taskset),
+        vocabulary=vocabulary,
+        policy=policy,
+        reference=reference,
+        optimizer=new_optimizer(config, policy),
+        train_ids=train_ids,
+        validation_ids=validation_ids,
+        meta=meta,
+        log=MetricsLog(folder),
+    )
+
+
+def new_policy(config: Config, vocabulary: Vocabulary) -> Policy:
+    return small_model(
+        vocabulary, width=config.width, layers=config.layers, heads=config.heads, context=config.context, seed=config.seed
+    )
+
+
+def new_optimizer(config: Config, policy: Policy) -> torch.optim.AdamW:
+    groups = [
+        {"params": list(policy.model.parameters()), "lr": config.lr},
+        {"params": list(policy.value.parameters()), "lr": config.value_lr},
+    ]
+    return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-8, weight_decay=0.0)
+
+
+def resume(lab: Lab) -> int:
+    """Loads the last whole checkpoint, or makes the warm start. Returns the number of finished iterations."""
+    found = checkpoint.steps(lab.folder)
+    if not found:
+        make_warm_start(lab)
+        save(lab, 0)
+        found = [0]
+    _, warm = checkpoint.load(lab.folder, 0)
+    lab.reference.load_state_dict(warm["policy"])
+    meta, state = checkpoint.load(lab.folder, found[-1])
+    lab.policy.load_state_dict(state["policy"])
+    lab.optimizer.load_state_dict(state["optimizer"])
+    lab.log.cut(meta.step)
+    if meta.step:
+        say(lab.config, f"{lab.folder}: going on after iteration {meta.step}")
+    return meta.step
+
+
+def save(lab: Lab, step: int) -> None:
+    state = {"policy": lab.policy.state_dict(), "optimizer": lab.optimizer.state_dict(), "cursor": step * lab.config.episodes}
+    checkpoint.save(lab.folder, dataclasses.replace(lab.meta, step=step), state)
+    lab.log.write_csv()
+
+
+def make_warm_start(lab: Lab) -> None:
+    """Supervised training on the reference episodes; its course and the grammar's coverage go into warmstart.json."""
+    config, vocabulary = lab.config, lab.vocabulary
+    tapes, coverage = warm_tapes(lab.taskset, read_trajectories(lab.taskset), vocabulary, config.context)
+    held = set(lab.validation_ids)
+    ours = [t for t in tapes if t.task_id not in held]
+    order = torch.randperm(len(ours), generator=torch.Generator().manual_seed(config.seed)).tolist()
+    ours = [ours[i] for i in sorted(order[: max(1, round(config.warm_share * len(ours)))])]
+    say(
+        config,
+        f"warm start: {len(ours)} episodes, {parameter_count(lab.policy)} parameters, {len(vocabulary)} symbols, "
+        f"{coverage.share:.2%} of {coverage.steps} reference steps expressible",
+    )
+    course: list[WarmEpoch] = []
+
+    def log(row: WarmEpoch) -> None:
+        course.append(row)
+        say(
+            config,
+            f"warm start {row.epoch}: loss {row.loss:.3f}, validation {row.validation_loss:.3f} ({row.validation_accuracy:.1%})",
+        )
+
+    started = time.process_time()
+    warm_start(
+        lab.policy,
+        ours,
+        [t for t in tapes if t.task_id in held],
+        vocabulary_size=len(vocabulary),
+        pad=vocabulary.ids[PAD],
+        epochs=config.warm_epochs,
+        batch=config.warm_batch,
+        lr=config.warm_lr,
+        seed=config.seed,
+        log=log,
+    )
+    write_json(
+        lab.folder / "warmstart.json",
+        {
+            "episodes": len(ours),
+            "parameters": parameter_count(lab.policy),
+            "symbols": len(vocabulary),
+            "coverage": {"steps": coverage.steps, "expressible": coverage.expressible, "reasons": coverage.reasons},
+            "tokens": {"longest": max(len(t.ids) for t in tapes), "mean": sum(len(t.ids) for t in tapes) / len(tapes)},
+            "epochs": [{k: v for k, v in dataclasses.asdict(e).items() if not math.isnan(v)} for e in course],
+            "cpu_seconds": time.process_time() - started,
+        },
+    )
+
+
+def say(config: Config, line: str) -> None:
+    if not config.quiet:
+        print(line, file=sys.stderr, flush=True)
