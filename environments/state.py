@@ -47,13 +47,27 @@ class Layer:
 class Base:
     """The layers of a task, later ones over earlier ones. Read-only; its row references are made once."""
 
-    __slots__ = ("digests", "layers", "refs", "reversed")
+    __slots__ = ("_found", "digests", "layers", "refs", "reversed")
 
     def __init__(self, layers: tuple[Layer, ...]) -> None:
         self.layers = layers
         self.reversed = tuple(reversed(layers))
         self.digests = tuple(layer.digest for layer in layers)
         self.refs: dict[Key, RowRef] = {}
+        self._found: dict[tuple[str, str, str, Any], list[tuple[str, Mapping[str, Any]]]] = {}
+
+    def where(self, system: str, kind: str, field: str, value: Any) -> list[tuple[str, Mapping[str, Any]]]:
+        """(id, row) of the rows whose `field` equals `value`; not to be changed. Remembered where there are any, so the memory is
+        bounded by the rows."""
+        asked = (system, kind, field, value)
+        held = self._found.get(asked)
+        if held is not None:
+            return held
+        names = dict.fromkeys(i for layer in self.layers for i in layer.matching((system, kind, field), value))
+        rows = [(i, row) for i in names if (row := self.get(system, kind, i)) is not None and row.get(field) == value]
+        if rows:
+            self._found[asked] = rows
+        return rows
 
     def get(self, system: str, kind: str, record_id: str) -> Mapping[str, Any] | None:
         for layer in self.reversed:
@@ -109,21 +123,23 @@ class EpisodeState:
         self.reads[(system, kind, record_id)] = self.base.ref(system, kind, record_id)
 
     def where(self, system: str, kind: str, field: str, value: Any) -> list[tuple[str, Mapping[str, Any]]]:
-        """(id, row) of the rows whose `field` equals `value`; those of the base first, then new ones. Does not count as shown."""
+        """(id, row) of the rows whose `field` equals `value`; those of the base first, then new ones. Does not count as shown.
+
+        The list is the caller's own, the rows are not.
+        """
+        held = self.base.where(system, kind, field, value)
+        if not self.overlay:
+            return held.copy()
         found: list[tuple[str, Mapping[str, Any]]] = []
-        names: set[str] = set()
-        index = (system, kind, field)
-        for layer in self.base.layers:
-            for record_id in layer.matching(index, value):
-                if record_id not in names:
-                    names.add(record_id)
-                    row = self.get(system, kind, record_id)
-                    if row is not None and row.get(field) == value:
-                        found.append((record_id, row))
-        if self.overlay:
-            for (held_system, held_kind, record_id), new in self.overlay.items():
-                if held_kind == kind and held_system == system and record_id not in names and new and new.get(field) == value:
-                    found.append((record_id, new))
+        for record_id, row in held:
+            key = (system, kind, record_id)
+            now = self.overlay.get(key, row)
+            if now is not None and now.get(field) == value:
+                found.append((record_id, now))
+        names = {record_id for record_id, _ in held}
+        for (s, k, record_id), new in self.overlay.items():
+            if k == kind and s == system and record_id not in names and new is not None and new.get(field) == value:
+                found.append((record_id, new))
         return found
 
     def all(self, system: str, kind: str) -> list[tuple[str, Mapping[str, Any]]]:

@@ -15,7 +15,7 @@ HIDDEN = frozenset({"billing_postcode", "phone"})
 
 
 class Options(Frozen):
-    credit_reasons: tuple[str, ...] = Field(default=("goodwill",), min_length=1)
+    credit_reasons: tuple[str, ...] = Field(default=("goodwill", "service_recovery"), min_length=1)
     """Reasons that the account system books a credit under."""
 
 
