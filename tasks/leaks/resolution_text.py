@@ -1,6 +1,6 @@
 """A run of six words that a human agent wrote after the cut stands in the opening or the state.
 
-Runs that agents write in many cases are house style (greetings, closings) and tell nothing; those of the policies are known anyway.
+Runs that agents write in many cases are house style (a greeting, a closing) and tell nothing; those of policies are known anyway.
 """
 
 from __future__ import annotations
