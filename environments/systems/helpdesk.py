@@ -10,6 +10,9 @@ from pydantic import Field
 from environments.tool import Context, Effect, Page, Prose, System, Tool, clip, paged, refuse, tool
 from schemas.episode import Frozen, RefusalKind
 
+SHOWN_OF_USER = ("name", "email")
+"""Not the phone: an identity is checked against it."""
+
 
 class Options(Frozen):
     codes: tuple[str, ...] = Field(min_length=1)
@@ -21,7 +24,7 @@ class Options(Frozen):
 
 
 def search_tickets(context: Context, requester_id: str, page: Page = 1) -> Any:
-    """Lists the earlier tickets of one requester, oldest first, ten to a page.
+    """Shows who a requester is (name and e-mail address on file) and their tickets, oldest first, ten to a page.
 
     Refuses: not_found if the helpdesk has no such requester.
 
@@ -30,7 +33,8 @@ def search_tickets(context: Context, requester_id: str, page: Page = 1) -> Any:
         page: Page of the list, from 1.
     """
     rows = context.state.where("helpdesk", "ticket", "requester_id", requester_id)
-    if not rows and context.state.get("helpdesk", "user", requester_id) is None:
+    user = context.state.look("helpdesk", "user", requester_id)
+    if not rows and user is None:
         refuse(RefusalKind.not_found, f"search_tickets: the helpdesk has no requester {requester_id}")
     rows.sort(key=lambda pair: (str(pair[1].get("created_at")), pair[0]))
     shown, place = paged("search_tickets", rows, page)
@@ -38,7 +42,8 @@ def search_tickets(context: Context, requester_id: str, page: Page = 1) -> Any:
     for record_id, row in shown:
         context.state.note("helpdesk", "ticket", record_id)
         tickets.append({"ticket_id": record_id, **clip({k: v for k, v in row.items() if k != "messages"})})
-    return {"tickets": tickets, **place}
+    known = {name: user[name] for name in SHOWN_OF_USER if name in user} if user is not None else {}
+    return {"requester": {"requester_id": requester_id, **known}, "tickets": tickets, **place}
 
 
 def read_ticket(context: Context, ticket_id: str, page: Page = 1) -> Any:
