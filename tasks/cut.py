@@ -2,7 +2,7 @@
 
 State(cut) = per (system, record, field) the last row by (event_ts, seq) among those stamped *and* recorded before the cut, plus the opening
 record by its id, then deletes. A window (`row_number`) and not an as-of join: as-of joins return either of two tied rows.
-Every row and part is canonical JSON text made inside DuckDB, so that a state is never rebuilt row by row in Python. Times are compared as
+Every row and layer is canonical JSON text made inside DuckDB, so that a state is never rebuilt row by row in Python. Times are compared as
 integer microseconds: no session time zone takes part. Does not cover: folds of daylight saving (`ingest` decides them when it reads a time).
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,13 @@ from schemas.records import CodeBook
 
 VISIBLE = ("start", "history", "static")
 """`known_at` values that may enter a state; post_hoc and never do not, nor does a field without a rule."""
-BUCKETS = 8
-"""Parts of a (system, kind): a record's change touches one part, the others are shared with the states before it."""
+
+
+def snapshot_us(cut_us: int) -> int:
+    """Start of the cut's month: the state then is one content that the month's cases of an organisation share, and each adds the rows
+    that have changed since. It lies before the cut, so that nothing of the sharing tells what came after."""
+    moment = datetime.fromtimestamp(cut_us // 1_000_000, UTC)
+    return int(datetime(moment.year, moment.month, 1, tzinfo=UTC).timestamp()) * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class CutCase:
 
 @dataclass(slots=True)
 class StateAtCut:
-    """Digests of the parts of one state (and of their provenance), and why it cannot be trusted, if so."""
+    """Digests of the layers of one state, later ones over earlier ones (and of their provenance), and why it cannot be trusted, if so."""
 
     parts: list[str] = field(default_factory=list)
     provenance: list[str] = field(default_factory=list)
@@ -51,7 +57,7 @@ class StateAtCut:
 
 @dataclass(slots=True)
 class Cuts:
-    """States of all cases asked for; `texts` holds each part's canonical JSON by digest, once."""
+    """States of all cases asked for; `texts` holds each layer's canonical JSON by digest, once."""
 
     states: dict[str, StateAtCut]
     texts: dict[str, str]
@@ -59,19 +65,28 @@ class Cuts:
     """Rows excluded because they carry no time."""
 
 
-def connect(folder: Path | None = None, *, memory_limit: str = "1GB", threads: int = 1) -> Any:
-    """A DuckDB connection whose answers do not depend on the process's zone; with `folder`, `events` and `records` are views of its files."""
+def connect(folder: Path | None = None, *, memory_limit: str = "1GB", threads: int = 1, spill: Path | None = None) -> Any:
+    """A DuckDB connection whose answers do not depend on the process's zone; with `folder`, `events` is a view of its files.
+
+    What does not fit into `memory_limit` goes to `spill` (a folder), where one is given.
+    """
     import duckdb
 
     con = duckdb.connect(":memory:", config={"memory_limit": memory_limit, "threads": threads})
     con.execute("SET preserve_insertion_order=false")
+    if spill is not None:
+        con.execute(f"SET temp_directory='{_quoted(spill)}'")
     if folder is not None:
         files = sorted((folder / "events").glob("*.parquet"))
         if not files:
             raise StageError(f"{folder / 'events'} holds no events; run `python -m deid` again")
-        names = "[" + ", ".join("'" + str(f).replace("'", "''") + "'" for f in files) + "]"
-        con.execute(f"CREATE VIEW events AS SELECT * FROM read_parquet({names})")
+        names = ", ".join(f"'{_quoted(file)}'" for file in files)
+        con.execute(f"CREATE VIEW events AS SELECT * FROM read_parquet([{names}])")
     return con
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")
 
 
 def _canonical(con: Any) -> None:
@@ -107,7 +122,7 @@ def load(con: Any, codebook: CodeBook, organisations: Iterable[str], records: It
                coalesce(e.ts_grain_s, 0) * 1000000 AS g, e.type, e.field, coalesce(e.value_json, 'null') AS v, e.source_pos AS p,
                r.known, coalesce(r.planned, false) AS planned
         FROM events e LEFT JOIN rules r ON r.system = e.system AND r.kind = e.kind AND r.field = e.field
-        WHERE e.type IN ('create', 'change', 'delete')
+        WHERE e.type IN ('create', 'change', 'delete') AND (e.field IS NULL OR r.known IN ('start', 'history', 'static'))
           AND ((NOT (e.system = ? AND e.kind = ?) AND e.organisation IN (SELECT organisation FROM wanted))
                OR (e.system = ? AND e.kind = ? AND e.record_id IN (SELECT record_id FROM own)))""",
         [*record, *record],
@@ -123,9 +138,11 @@ WITH all_rows AS (
   SELECT c.case_id, c.cut, ev.* FROM cases c JOIN owners o ON o.requester = c.requester AND o.record_id <> c.case_id
     JOIN ev ON ev.system = $system AND ev.kind = $kind AND ev.record_id = o.record_id
 )
-SELECT a.*, a.t IS NOT NULL AND a.k IS NOT NULL AND a.k < a.cut AND CASE WHEN a.g > 0 THEN a.t + a.g <= a.cut ELSE a.t < a.cut END
-       AND (s.d IS NULL OR s.d = 0 OR (a.t <= a.cut - s.d AND a.k <= a.cut - s.d)) AS past
-FROM all_rows a LEFT JOIN skew s ON s.system = a.system
+SELECT * FROM (
+  SELECT a.*, a.t IS NOT NULL AND a.k IS NOT NULL AND a.k < a.cut AND CASE WHEN a.g > 0 THEN a.t + a.g <= a.cut ELSE a.t < a.cut END
+         AND (s.d IS NULL OR s.d = 0 OR (a.t <= a.cut - s.d AND a.k <= a.cut - s.d)) AS past
+  FROM all_rows a LEFT JOIN skew s ON s.system = a.system
+) WHERE past OR known = 'static' OR planned OR type = 'delete'
 """
 _ALIVE = """
 CREATE OR REPLACE TEMP TABLE alive AS
@@ -155,31 +172,50 @@ ORDER BY 1, 2
 """
 _UNREBUILDABLE = """
 SELECT DISTINCT d.case_id, d.system || '.' || d.kind || ' ' || d.record_id
-FROM scoped d ANTI JOIN (SELECT DISTINCT case_id, system, kind, record_id FROM scoped WHERE type <> 'delete') c
-  ON c.case_id = d.case_id AND c.system = d.system AND c.kind = d.kind AND c.record_id = d.record_id
+FROM scoped d ANTI JOIN (SELECT DISTINCT system, kind, record_id FROM ev WHERE type <> 'delete') c
+  ON c.system = d.system AND c.kind = d.kind AND c.record_id = d.record_id
 WHERE d.type = 'delete' AND NOT d.past AND d.t IS NOT NULL
 ORDER BY 1, 2
 """
-_PARTS = """
+_ROWS = """
+CREATE OR REPLACE TEMP TABLE rows_ AS
 WITH shape AS (
   SELECT a.case_id, a.system, a.kind, a.record_id, r.field
   FROM alive a JOIN rules r ON r.system = a.system AND r.kind = a.kind AND r.known IN ('start', 'history', 'static')
-), rows_ AS (
-  SELECT s.case_id, s.system, s.kind, s.record_id,
-    to_json(s.record_id) || ':{' || string_agg(to_json(s.field) || ':' || coalesce(f.v, 'null'), ',' ORDER BY s.field) || '}' AS row_text,
-    to_json(s.record_id) || ':{' || coalesce(string_agg(to_json(s.field) || ':' || to_json(f.p), ',' ORDER BY s.field)
-      FILTER (f.p IS NOT NULL), '') || '}' AS from_text
-  FROM shape s LEFT JOIN fields f ON f.rn = 1 AND f.case_id = s.case_id AND f.system = s.system AND f.kind = s.kind
-    AND f.record_id = s.record_id AND f.field = s.field
-  GROUP BY s.case_id, s.system, s.kind, s.record_id
-), parts AS (
-  SELECT case_id, system, kind, ('0x' || md5(record_id)[1:6])::BIGINT % $buckets AS bucket,
-    '{' || to_json(system) || ':{' || to_json(kind) || ':{' || string_agg(row_text, ',' ORDER BY record_id) || '}}}' AS state_text,
-    '{' || to_json(system) || ':{' || to_json(kind) || ':{' || string_agg(from_text, ',' ORDER BY record_id) || '}}}' AS from_text
-  FROM rows_ GROUP BY case_id, system, kind, bucket
 )
-SELECT case_id, sha256(state_text) AS state_digest, sha256(from_text) AS from_digest, state_text, from_text
-FROM parts ORDER BY case_id, system, kind, bucket
+SELECT s.case_id, s.system, s.kind, s.record_id,
+  to_json(s.record_id) || ':{' || string_agg(to_json(s.field) || ':' || coalesce(f.v, 'null'), ',' ORDER BY s.field) || '}' AS row_text,
+  to_json(s.record_id) || ':{' || coalesce(string_agg(to_json(s.field) || ':' || to_json(f.p), ',' ORDER BY s.field)
+    FILTER (f.p IS NOT NULL), '') || '}' AS from_text
+FROM shape s LEFT JOIN fields f ON f.rn = 1 AND f.case_id = s.case_id AND f.system = s.system AND f.kind = s.kind
+  AND f.record_id = s.record_id AND f.field = s.field
+GROUP BY s.case_id, s.system, s.kind, s.record_id
+"""
+_PRIVATE = """
+CREATE OR REPLACE TEMP TABLE private AS
+SELECT DISTINCT c.case_id FROM cases c JOIN rows_ b ON b.case_id = c.base_id
+ANTI JOIN rows_ r ON r.case_id = c.case_id AND r.system = b.system AND r.kind = b.kind AND r.record_id = b.record_id
+"""
+_LAYERS = """
+WITH kept AS (
+  SELECT r.* FROM rows_ r JOIN cases c ON c.case_id = r.case_id
+  LEFT JOIN rows_ b ON c.case_id NOT IN (SELECT case_id FROM private) AND b.case_id = c.base_id AND b.system = r.system
+    AND b.kind = r.kind AND b.record_id = r.record_id AND b.row_text = r.row_text AND b.from_text = r.from_text
+  WHERE b.record_id IS NULL
+), kinds AS (
+  SELECT case_id, system, kind, to_json(kind) || ':{' || string_agg(row_text, ',' ORDER BY record_id) || '}' AS row_text,
+    to_json(kind) || ':{' || string_agg(from_text, ',' ORDER BY record_id) || '}' AS from_text
+  FROM kept GROUP BY case_id, system, kind
+), systems AS (
+  SELECT case_id, system, to_json(system) || ':{' || string_agg(row_text, ',' ORDER BY kind) || '}' AS row_text,
+    to_json(system) || ':{' || string_agg(from_text, ',' ORDER BY kind) || '}' AS from_text
+  FROM kinds GROUP BY case_id, system
+), layers AS (
+  SELECT case_id, '{' || string_agg(row_text, ',' ORDER BY system) || '}' AS row_text,
+    '{' || string_agg(from_text, ',' ORDER BY system) || '}' AS from_text
+  FROM systems GROUP BY case_id
+)
+SELECT case_id, sha256(row_text), sha256(from_text), row_text, from_text FROM layers ORDER BY 1
 """
 _OWN = """
 SELECT record_id, to_json(system) AS s, to_json(kind) AS k, string_agg(to_json(field) || ':' || v, ',' ORDER BY field) AS state_row,
@@ -205,29 +241,40 @@ def cut_states(
     other records of that kind enter where `owners` (record id -> requester) names the same requester. `skew_us` is d of each other system.
     """
     cases = sorted(cases, key=lambda c: c.case_id)
-    con.execute("CREATE OR REPLACE TEMP TABLE cases(case_id VARCHAR, organisation VARCHAR, requester VARCHAR, cut BIGINT)")
+    keys = {(c.organisation, snapshot_us(c.cut_us)) for c in cases if c.organisation is not None}
+    bases: dict[tuple[str | None, int], str] = {key: f"snapshot of {key[0]} at {key[1]}" for key in keys}
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE cases(case_id VARCHAR, organisation VARCHAR, requester VARCHAR, cut BIGINT, base_id VARCHAR)"
+    )
     con.execute("CREATE OR REPLACE TEMP TABLE owners(record_id VARCHAR, requester VARCHAR)")
     con.execute("CREATE OR REPLACE TEMP TABLE skew(system VARCHAR, d BIGINT)")
-    _fill(con, "cases", [(c.case_id, c.organisation, c.requester, c.cut_us) for c in cases])
+    rows = [(c.case_id, c.organisation, c.requester, c.cut_us, bases.get((c.organisation, snapshot_us(c.cut_us)))) for c in cases]
+    _fill(con, "cases", [*rows, *((name, org, None, at, None) for (org, at), name in sorted(bases.items(), key=str))])
     _fill(con, "owners", sorted((owners or {}).items()))
     _fill(con, "skew", sorted((skew_us or {}).items()))
-    names = {"system": record[0], "kind": record[1]}
-    con.execute(_SCOPED, names)
-    con.execute(_ALIVE)
-    con.execute(_FIELDS)
+    con.execute(_SCOPED, {"system": record[0], "kind": record[1]})
+    for statement in (_ALIVE, _FIELDS, _ROWS, _PRIVATE):
+        con.execute(statement)
     result = Cuts({c.case_id: StateAtCut() for c in cases}, {}, 0)
     for case_id, what in con.execute(_AMBIGUOUS).fetchall():
-        result.states[case_id].ambiguous.append(what)
+        if case_id in result.states:
+            result.states[case_id].ambiguous.append(what)
     for case_id, what in con.execute(_UNREBUILDABLE).fetchall():
-        result.states[case_id].unrebuildable.append(what)
-    reader = con.execute(_PARTS, {"buckets": BUCKETS})
-    while rows := reader.fetchmany(2000):
-        for case_id, digest, from_digest, text, from_text in rows:
-            state = result.states[case_id]
-            state.parts.append(digest)
-            state.provenance.append(from_digest)
-            result.texts.setdefault(digest, text)
-            result.texts.setdefault(from_digest, from_text)
+        if case_id in result.states:
+            result.states[case_id].unrebuildable.append(what)
+    private = {case_id for (case_id,) in con.execute("SELECT case_id FROM private").fetchall()}
+    layers: dict[str, tuple[str, str]] = {}
+    for case_id, digest, from_digest, text, from_text in con.execute(_LAYERS).fetchall():
+        layers[case_id] = (digest, from_digest)
+        result.texts.setdefault(digest, text)
+        result.texts.setdefault(from_digest, from_text)
+    for case_id, _, _, _, base_id in rows:
+        own = layers.get(case_id)
+        shared = layers.get(base_id) if base_id and case_id not in private else None
+        for layer in (shared, own):
+            if layer is not None:
+                result.states[case_id].parts.append(layer[0])
+                result.states[case_id].provenance.append(layer[1])
     result.untimed = con.execute("SELECT count(*) FROM ev WHERE t IS NULL OR k IS NULL").fetchone()[0]
     return result
 

@@ -1,0 +1,215 @@
+"""Cases of a declared system (STAR): what its query interfaces look like to the agent, what was recorded of them, and how such a case ended.
+
+The interfaces come from the supplier's own descriptions; no interface is known by name here. Arguments that are free text (LongString) are
+neither compared nor offered: two people never write them alike. Conditions other than equality ("at most 10") are no value an agent can give.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from environments.agents import Seen
+from schemas.spec import OutcomePattern, Spec
+from tasks.case import Case, Clean
+from tasks.requester import normal, surface
+
+TYPES = {"ShortString": "string", "Integer": "integer", "Boolean": "boolean", "Categorical": "enum"}
+"""Type of a described input -> type of a declared one; RequestType tells checking from booking and is no argument."""
+GROUNDED = frozenset({"ShortString", "Integer"})
+"""Types whose values identify what is asked for and so must come from the requester's own words."""
+REQUEST_TYPE = "RequestType"
+ITEM = "item"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One recorded query of a case."""
+
+    record_id: str
+    api: str
+    arguments: dict[str, Any]
+    """All that were given, RequestType left out."""
+    request_type: str | None
+    item: dict[str, Any] | None
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """A query interface as the supplier describes it."""
+
+    name: str
+    inputs: Mapping[str, Mapping[str, Any]]
+    booking: bool
+    required: frozenset[str]
+    """Inputs that every recorded query gave."""
+
+    def compared(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that the agent's tool takes: free text and open conditions left out."""
+        return {
+            name: value
+            for name, value in arguments.items()
+            if value is not None and self.inputs.get(name, {}).get("Type") in TYPES and not is_condition(value)
+        }
+
+    def declaration(self) -> dict[str, Any]:
+        """What environments/systems/declared.py builds tools from."""
+        inputs = []
+        for name, given in self.inputs.items():
+            kind = TYPES.get(given["Type"])
+            if kind is None:
+                continue
+            categories = [str(c) for c in given.get("Categories", ())] if kind == "enum" else []
+            inputs.append(
+                {
+                    "name": name,
+                    "type": kind if categories or kind != "enum" else "string",
+                    "enum": categories,
+                    "required": name in self.required,
+                    "description": given.get("ReadableName", name),
+                }
+            )
+        return {
+            "api": self.name,
+            "description": f"{self.name.replace('_', ' ').capitalize()}.",
+            "inputs": inputs,
+            "booking": self.booking,
+        }
+
+
+def is_condition(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("api.") and value.endswith(")")
+
+
+def apis_of(clean: Clean) -> dict[str, Api]:
+    """Every described interface with the inputs that all its recorded queries gave, by name."""
+    import polars as pl
+
+    described = {d["APIName"]: d for d in clean.declarations()}
+    rows = (
+        clean.events()
+        .filter(pl.col("kind").is_in(sorted(described)) & (pl.col("type") == "create"))
+        .group_by("kind", "field")
+        .agg(pl.col("record_id").n_unique().alias("queries"))
+        .collect()
+    )
+    given: dict[str, Counter[str | None]] = {}
+    for kind, name, count in rows.iter_rows():
+        given.setdefault(kind, Counter())[name] = count
+    found = {}
+    for name in sorted(described):
+        inputs = {i["Name"]: i for i in described[name]["input"]}
+        counts = given.get(name, Counter())
+        asked = counts[None]
+        required = frozenset(n for n in inputs if asked and counts[n] == asked)
+        found[name] = Api(name, inputs, REQUEST_TYPE in inputs, required)
+    return found
+
+
+def queries_of(case: Case) -> list[Query]:
+    """The case's queries in the order in which they were made."""
+    found: dict[str, dict[str, Any]] = {}
+    for write in case.writes:
+        held = found.setdefault(
+            write.record_id, {"api": write.kind, "fields": {}, "order": write.seq if write.seq is not None else 0}
+        )
+        held["fields"].update(write.fields)
+        held["order"] = min(held["order"], write.seq if write.seq is not None else 0)
+    queries = []
+    for record_id, held in found.items():
+        fields = dict(held["fields"])
+        item, kind = fields.pop(ITEM, None), fields.pop(REQUEST_TYPE, None)
+        queries.append(Query(record_id, held["api"], fields, kind, item if isinstance(item, dict) else None, held["order"]))
+    return sorted(queries, key=lambda q: (q.order, q.record_id))
+
+
+def item_text(item: Mapping[str, Any] | None) -> str:
+    return " ".join(str(v) for v in (item or {}).values())
+
+
+def outcome_code(patterns: Sequence[OutcomePattern], workflow: str, item: Mapping[str, Any] | None) -> str | None:
+    """The code of the first pattern of the workflow that the recorded answer fits, or None: it decides nothing."""
+    text = item_text(item)
+    for pattern in patterns:
+        if pattern.workflow in (None, workflow) and re.search(pattern.pattern, text, re.IGNORECASE):
+            return pattern.code
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredCase:
+    """A case that got through the funnel."""
+
+    workflow: str
+    queries: list[Query]
+    last: Query
+    """The query that decides."""
+    code: str
+
+
+def screen_case(case: Case, spec: Spec, apis: Mapping[str, Api]) -> DeclaredCase | str:
+    """The case as its funnel reads it, or the first reason why it is none (in the order of tasks.select.REASONS)."""
+    options = spec.select.options
+    for name, wanted in options.get("complete", {}).items():
+        if case.last.get(name) != wanted:
+            return "not_complete"
+    task = case.last.get(options.get("task_field", "task"))
+    if not isinstance(task, str):
+        return "several_tasks"
+    if task not in {w.name for w in spec.workflows} or task not in apis:
+        return "out_of_scope"
+    queries = [q for q in queries_of(case) if q.arguments or q.request_type]
+    if not queries:
+        return "no_query"
+    turns = [t.text for t in case.turns if t.by_requester]
+    if len(turns) < spec.select.min_requester_turns:
+        return "few_turns"
+    last = queries[-1]
+    said = normal(" ".join(turns))
+    inputs = apis[task].inputs
+    for name, value in last.arguments.items():
+        if inputs.get(name, {}).get("Type") in GROUNDED and normal(value) not in said:
+            return "ungrounded"
+    code = outcome_code(spec.outcomes, task, queries[-1].item)
+    if code is None:
+        return "no_definite_answer"
+    values = [normal(v) for v in last.arguments.values() if len(normal(v)) > 2]
+    opening = normal(turns[0])
+    if values and all(v in opening for v in values):
+        return "trivial"
+    return DeclaredCase(task, queries, last, code)
+
+
+def spoken(value: Any, texts: Sequence[str]) -> Any:
+    """The value as the requester said it, where it is said otherwise than it was typed ("3515-315" for "3515315"); else unchanged."""
+    if not isinstance(value, str) or any(Seen(text).holds(value) for text in texts):
+        return value
+    return next((form for text in texts if (form := surface(text, value)) is not None), value)
+
+
+def values_by_slot(queries: Sequence[Query], apis: Mapping[str, Api]) -> dict[str, frozenset[str]]:
+    """Argument -> every value that a query of the case gave for it, free text too: what a requester's turn may say."""
+    found: dict[str, set[str]] = {}
+    for query in queries:
+        for name, value in query.arguments.items():
+            if value is None or isinstance(value, bool) or is_condition(value) or name not in apis[query.api].inputs:
+                continue
+            found.setdefault(name, set()).add(str(value))
+    return {name: frozenset(values) for name, values in found.items()}
+
+
+def state_of(system: str, queries: Sequence[Query], apis: Mapping[str, Api], texts: Sequence[str]) -> dict[str, Any]:
+    """The recorded queries as the declared system answers from them: {system: {api: {record: {request, request_type, item}}}}."""
+    kinds: dict[str, dict[str, Any]] = {}
+    for query in queries:
+        request = {name: spoken(value, texts) for name, value in apis[query.api].compared(query.arguments).items()}
+        kinds.setdefault(query.api, {})[query.record_id] = {
+            "request": request,
+            "request_type": query.request_type,
+            "item": query.item,
+        }
+    return {system: kinds}

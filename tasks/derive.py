@@ -1,0 +1,398 @@
+"""The fewest reads, questions and checks that make every value of the reference observable and that the rules in force demand.
+
+A generic search, unaware of any workflow: what the opening, a tool's answer, the requester or a policy shows is *known*; read tools are
+run with known ids until nothing new turns up (breadth first, through a real episode); values that the recorded writes need are then
+chained back to the cheapest calls that show them. Nothing may come from nowhere: the first value that does is `Underivable`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from environments.agents import Seen, unseen
+from rewards.path import compile_rule
+from rewards.rule import Lookup, applies
+from rewards.values import same
+from rewards.view import JournalView, NotThere
+from schemas.episode import ToolCall
+from schemas.errors import GraderError
+from schemas.files import canonical_json
+from schemas.task import Fact, ReferenceStep, RuleRef
+from schemas.taskset import State
+from tasks.requester import TOKEN
+
+if TYPE_CHECKING:
+    from environments.episode import Episode
+    from environments.tool import Tool
+
+MAX_CALLS = 400
+"""Reads that the search runs at most in one case."""
+ASK = "reply_to_requester"
+FINISH = "resolve"
+WORD = re.compile(r"[^\s,;:()\"']+")
+
+
+class Underivable(Exception):  # noqa: N818 - the reason of a dropped record, answered by the builder
+    """A value of the recorded outcome that the agent's own tools never show; the message names the tool and argument, never the value."""
+
+
+class Broken(Exception):  # noqa: N818 - the reason of a dropped record, answered by the builder
+    """The records show an act that a rule demands never to be made without another, and that other act was recorded nowhere."""
+
+
+@dataclass(slots=True)
+class Found:
+    """A call that was tried, and what it showed."""
+
+    call: ToolCall
+    order: int
+    """Position in the search: a call only builds on earlier ones."""
+    text: str
+    seen: Seen = field(repr=False)
+    fact: str | None = None
+    """Id of the fact that a question brings."""
+
+
+Planned = tuple[ToolCall, bool, set[str]]
+"""(call, True where it is not a recorded write, ids of the rules that demand it)."""
+
+
+def atoms_of(text: str) -> frozenset[str]:
+    """Candidates for arguments of further reads: the scalars of an observation and the words and pseudonyms of its texts."""
+    found: set[str] = set()
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    for scalar in _scalars(value):
+        if not isinstance(scalar, str):
+            continue
+        found.add(scalar)
+        found.update(TOKEN.findall(scalar))
+        found.update(word.strip(".!?") for word in WORD.findall(scalar))
+    found.discard("")
+    return frozenset(found)
+
+
+def _scalars(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _scalars(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _scalars(inner)
+    else:
+        yield value
+
+
+class Deriver:
+    """One case: searches once, then answers what each value can be derived from."""
+
+    def __init__(
+        self,
+        episode: Episode,
+        facts: Sequence[Fact],
+        rules: Sequence[RuleRef],
+        state: State,
+        *,
+        known: Mapping[str, Sequence[dict[str, Any]]] | None = None,
+    ) -> None:
+        """`known` gives a tool the arguments with which it was really called, the latest first: a declared system answers only those."""
+        self.episode = episode
+        self.tools: dict[str, Tool] = episode.tools
+        self.facts = facts
+        self.rules = rules
+        self.state = state
+        self.known = known or {}
+        self.view = JournalView(state, episode.task.started_at)
+        self.opening = Seen(episode.opening.text)
+        self.kinds: dict[str, set[str]] = {}
+        for kinds in state.values():
+            for kind, rows in kinds.items():
+                for record_id in rows:
+                    self.kinds.setdefault(record_id, set()).add(kind)
+        self.found: list[Found] = []
+        self.planned: dict[str, tuple[ToolCall, set[str]]] = {}
+        self._costs: dict[int, int] = {}
+        self.keep: set[str] = set()
+        self._search()
+
+    # --- what can be seen ------------------------------------------------------------------------------------------
+
+    def _search(self) -> None:
+        """Runs every read that known values allow, level by level, and asks for every fact."""
+        start = self.episode.fork()
+        for fact in self.facts:
+            self._ask(start, fact)
+        for name, calls in self.known.items():
+            for arguments in calls:
+                if self.tools[name].reads:
+                    call = ToolCall(tool=name, arguments=arguments)
+                    self._add(call, start.fork().step(call).observation.text)
+        tried: set[str] = set()
+        old: set[str] = set()
+        fresh = set(atoms_of(self.episode.opening.text)).union(*(atoms_of(f.text) for f in self.found))
+        while fresh and len(self.found) < MAX_CALLS:
+            new: set[str] = set()
+            for call in self._executable(fresh):
+                key = canonical_json(call.model_dump())
+                if key in tried or len(self.found) >= MAX_CALLS:
+                    continue
+                tried.add(key)
+                for text, paged in self._run(start, call):
+                    self._add(paged, text)
+                    new |= atoms_of(text)
+            old |= fresh
+            fresh = new - old
+
+    def _add(self, call: ToolCall, text: str, fact: str | None = None) -> None:
+        self.found.append(Found(call, len(self.found), text, Seen(text), fact))
+
+    def _ask(self, start: Episode, fact: Fact) -> None:
+        if ASK not in self.tools:
+            return
+        for text in self._questions(fact):
+            trial = start.fork()
+            reply = trial.step(ToolCall(tool=ASK, arguments={"text": text}))
+            told = trial.journal.entries[-1].told
+            if fact.id in told:
+                self._add(ToolCall(tool=ASK, arguments={"text": text}), reply.observation.text, fact.id)
+                return
+
+    def _questions(self, fact: Fact) -> Iterator[str]:
+        """The recorded question; where that does not bring the fact (it was volunteered, or its words were few), plain ones by slot."""
+        if fact.question.strip():
+            yield fact.question
+        words = self._slot_words()
+        for slot in fact.slots:
+            named = next(iter(words.get(slot, ())), slot.replace("_", " "))
+            yield f"Could you tell me the {named}, please?"
+
+    def _slot_words(self) -> dict[str, Sequence[str]]:
+        found: dict[str, Sequence[str]] = {}
+        for ref in self.episode.task.systems:
+            found.update(ref.config.get("slots", {}))
+        return found
+
+    def _executable(self, fresh: set[str]) -> Iterator[ToolCall]:
+        """Reads whose required arguments are all known, at least one of them newly."""
+        for tool in self.tools.values():
+            if not tool.reads or tool.effect or tool.finishing or tool.speaks:
+                continue
+            required = tool.parameters.get("required", ())
+            if len(required) != 1 or required[0] in tool.prose:
+                continue
+            schema = tool.parameters["properties"][required[0]]
+            for value in self._candidates(required[0], schema, fresh):
+                yield ToolCall(tool=tool.name, arguments={required[0]: value})
+
+    def _candidates(self, name: str, schema: Mapping[str, Any], fresh: set[str]) -> list[Any]:
+        if "enum" in schema:
+            return list(schema["enum"])
+        if schema["type"] != "string":
+            return []
+        if name.endswith("_id"):
+            kind = {"requester_id": "user"}.get(name, name[:-3])
+            return sorted(a for a in fresh if kind in self.kinds.get(a, ()))
+        if name == "document":
+            documents = json.loads(self.episode.opening.text).get("policies", [])
+            return sorted(d for d in documents if d in fresh)
+        role = f"_{name.upper()}"
+        return sorted(a for a in fresh if (TOKEN.fullmatch(a) and re.search(rf"{role}\d*$", a)) or (name == "email" and "@" in a))
+
+    def _run(self, start: Episode, call: ToolCall) -> Iterator[tuple[str, ToolCall]]:
+        """What the call shows, page by page where there are several."""
+        page = 1
+        while True:
+            paged = call if page == 1 else ToolCall(tool=call.tool, arguments={**call.arguments, "page": page})
+            step = start.fork().step(paged)
+            if step.observation.kind == "refusal":
+                return
+            yield step.observation.text, paged
+            shown = json.loads(step.observation.text) if step.observation.text.startswith("{") else {}
+            if page >= int(shown.get("pages", 1)):
+                return
+            page += 1
+
+    # --- what must be seen -----------------------------------------------------------------------------------------
+
+    def require(self, call: ToolCall, required_by: Sequence[str] = (), before: int | None = None) -> None:
+        """Plans what `call` needs: what its rules demand before it, and what shows its argument values. Raises Underivable."""
+        for rule_id, need in self._demands(call):
+            self._plan(need, [rule_id])
+        for name, value in call.arguments.items():
+            self._value(call, name, value, before)
+
+    def _plan(self, call: ToolCall, required_by: Sequence[str], before: int | None = None) -> None:
+        key = canonical_json(call.model_dump())
+        if key in self.planned:
+            self.planned[key][1].update(required_by)
+            return
+        source = self._source(call)
+        # A call never shows itself the values that it needs.
+        self.require(call, before=source.order if before is None and source is not None else before)
+        self.planned[key] = (call, set(required_by))
+        self._costs.clear()
+
+    def _value(self, call: ToolCall, name: str, value: Any, before: int | None) -> None:
+        tool = self.tools[call.tool]
+        if name == "page" or unseen(tool, {name: value}, self.opening) is None:
+            return
+        for planned, _ in self.planned.values():
+            source = self._source(planned)
+            if source is not None and (before is None or source.order < before) and source.seen.holds(value):
+                return
+        best = self._cheapest(value, before if before is not None else len(self.found))
+        if best is None:
+            raise Underivable(f"{call.tool}.{name} is shown by nothing")
+        self._plan(best.call, (), best.order)
+
+    def _cheapest(self, value: Any, before: int) -> Found | None:
+        """The call that shows `value` for the fewest calls more; the first tried among equals."""
+        sources = [f for f in self.found[:before] if f.seen.holds(value)]
+        return min(sources, key=lambda f: (self._cost(f), f.order)) if sources else None
+
+    def _cost(self, source: Found) -> int:
+        """Calls that `source` adds to the plan, itself included (a bound: shared ones count twice)."""
+        if canonical_json(source.call.model_dump()) in self.planned:
+            return 0
+        if source.order in self._costs:
+            return self._costs[source.order]
+        cost = 1
+        tool = self.tools[source.call.tool]
+        for name, value in source.call.arguments.items():
+            if name == "page" or unseen(tool, {name: value}, self.opening) is None:
+                continue
+            if (earlier := self._cheapest(value, source.order)) is not None:
+                cost += self._cost(earlier)
+        self._costs[source.order] = cost
+        return cost
+
+    def _source(self, call: ToolCall) -> Found | None:
+        return next((f for f in self.found if f.call == call), None)
+
+    def _demands(self, call: ToolCall) -> Iterator[tuple[str, ToolCall]]:
+        """(rule id, the call that it demands before `call`) for every required-before rule in force that applies."""
+        for ref in self.rules:
+            if ref.rule != "required_before":
+                continue
+            _, parameters = compile_rule(ref.rule, ref.parameters)
+            if parameters.tool != call.tool or not applies(parameters.when, call.arguments):  # type: ignore[attr-defined]
+                continue
+            for need in parameters.needs:  # type: ignore[attr-defined]
+                name = next((t for t in need.tools if t in self.tools), None)
+                if name is None:
+                    raise Underivable(f"{call.tool}: rule {ref.id} demands a tool that this task does not have")
+                if self.tools[name].effect is not None:
+                    continue  # a demanded write is a recorded act, never one to plan
+                yield ref.id, self._needed(call, name, need, ref.id)
+
+    def _needed(self, call: ToolCall, name: str, need: Any, rule_id: str) -> ToolCall:
+        arguments: dict[str, Any] = {}
+        for argument, to in need.same.items():
+            try:
+                found = self.view.follow(to, call.arguments, 0)[0] if isinstance(to, Lookup) else call.arguments.get(to)
+            except (NotThere, GraderError) as error:
+                raise Underivable(f"{name}.{argument} cannot be looked up from {call.tool}") from error
+            if found is None and name not in self.known:
+                raise Underivable(f"{name}.{argument} is given by nothing in {call.tool}")
+            arguments[argument] = found
+        missing = [p for p in self.tools[name].parameters.get("required", ()) if p not in arguments]
+        for filled in self._fillings(name, arguments, missing):
+            trial = self.episode.fork()
+            trial.step(ToolCall(tool=name, arguments=filled))
+            entry = trial.journal.entries[-1]
+            result = entry.result if isinstance(entry.result, dict) else {}
+            if entry.ok and all(same(result.get(k), v) for k, v in need.returned.items()):
+                return ToolCall(tool=name, arguments=filled)
+        if call.tool in self.known:
+            raise Broken(rule_id)  # calls of a declared system are recorded: this one was made without the other
+        what = ", ".join(missing) or "its arguments"
+        raise Underivable(f"{name}: nothing shown for {what} gives what the rule demands")
+
+    def _fillings(self, name: str, arguments: dict[str, Any], missing: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Every way to fill the missing arguments with values that the requester told, or that stand in the opening, under that slot."""
+        if name in self.known:
+            yield from (given for given in self.known[name] if all(same(given.get(k), v) for k, v in arguments.items()))
+            return
+        if not missing:
+            yield arguments
+            return
+        first, rest = missing[0], missing[1:]
+        told = [f.values[first] for f in self.facts if first in f.values]
+        role = first.upper()
+        here = TOKEN.findall(self.episode.task.opening.text)
+        stands = [a for a in here if a.startswith(f"{role}_") or re.search(rf"_{role}\d*$", a)]
+        for value in dict.fromkeys([*told, *stands]):
+            yield from self._fillings(name, {**arguments, first: value}, rest)
+
+    # --- the plan ---------------------------------------------------------------------------------------------------
+
+    def steps(self, targets: Sequence[ToolCall], finish: ToolCall, *, reads: Sequence[ToolCall] = ()) -> list[ReferenceStep]:
+        """The whole reference: planned calls, recorded writes, finish; each argument with where its value was first seen.
+
+        `reads` are recorded look-ups that decided the case: they stay, whatever else shows the same.
+        """
+        for call in reads:
+            self._plan(call, ())
+        for call in (*targets, finish):
+            self.require(call)
+        self.keep = {canonical_json(c.model_dump()) for c in reads}
+        written = {canonical_json(c.model_dump()) for c in targets}
+        calls: list[Planned] = [(c, True, rules) for key, (c, rules) in self.planned.items() if key not in written]
+        calls += [(c, False, set()) for c in targets]
+        calls.append((finish, False, set()))
+        return self._labelled(self._pruned(calls))
+
+    def _pruned(self, calls: list[Planned]) -> list[Planned]:
+        """Leaves out planned calls, last first, without which every value is still shown before it is used."""
+        kept = list(calls)
+        for index in range(len(calls) - 1, -1, -1):
+            call, planned, rules = calls[index]
+            if not planned or rules or canonical_json(call.model_dump()) in self.keep:
+                continue
+            trial = [c for c in kept if c[0] is not call]
+            if self._holds([c for c, _, _ in trial]):
+                kept = trial
+        return kept
+
+    def _play(self, calls: Sequence[ToolCall]) -> list[str]:
+        play = self.episode.fork()
+        return [play.step(call).observation.text for call in calls]
+
+    def _holds(self, calls: Sequence[ToolCall]) -> bool:
+        shown = Seen(self.episode.opening.text)
+        for call, text in zip(calls, self._play(calls), strict=True):
+            if unseen(self.tools[call.tool], {k: v for k, v in call.arguments.items() if k != "page"}, shown) is not None:
+                return False
+            shown.add(text)
+        return True
+
+    def _labelled(self, calls: list[Planned]) -> list[ReferenceStep]:
+        play = self.episode.fork()
+        steps = []
+        sources: list[tuple[str, Seen]] = [("opening", self.opening)]
+        answers = {fact.id: fact.answer for fact in self.facts}
+        for index, (call, planned, rules) in enumerate(calls):
+            tool = self.tools[call.tool]
+            derived = {}
+            for name, value in call.arguments.items():
+                schema = tool.parameters["properties"].get(name, {})
+                if name in tool.prose or name == "page":
+                    derived[name] = "constant"
+                    continue
+                where = next((label for label, seen in sources if seen.holds(value)), None)
+                derived[name] = "enum" if "enum" in schema else where or "nowhere"
+            steps.append(ReferenceStep(call=call, planned=planned, required_by=tuple(sorted(rules)), derived_from=derived))
+            text = play.step(call).observation.text
+            sources += [(f"fact {fact}", Seen(answers[fact])) for fact in play.journal.entries[-1].told]
+            if call.tool == "read_policy" and text.startswith("{"):
+                shown = json.loads(text)
+                name = f"policy {shown['document']} {shown['version']}"
+                sources += [(f"{name} {c['clause']}", Seen(c["text"])) for c in shown["clauses"]]
+            sources.append((f"step {index}", Seen(text)))
+        return steps
