@@ -190,7 +190,7 @@ class TableReader:
             dict(zip(columns, row, strict=True))
             for row in db.select(self.connection, name, columns, self.context.options.schema_name)
         ]
-        found.sort(key=lambda row: (row[layout.seq] is None, _sortable(row[layout.seq]), [_sortable(row[c]) for c in columns]))
+        found.sort(key=lambda row: (*_sortable(row[layout.seq]), str(list(row.values()))))
         unnumbered = 0
         for number, told in enumerate(found, 1):
             unnumbered += told[layout.seq] is None
@@ -392,9 +392,9 @@ def _text(raw: Any) -> str | None:
 
 
 def _sortable(value: Any) -> tuple[str, Any]:
-    """An order over values of mixed types: by type, then by value where numbers are, else by text."""
+    """An order over values of mixed types: numbers first, by value; then by type and text."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return ("0", value)
+        return ("", value)
     return (type(value).__name__, str(value))
 
 

@@ -1,9 +1,9 @@
 """Every file of ingest/sources keeps the contract of a source, shown on its fixture `tests/fixtures/<source>/`.
 
-A fixture holds `spec.toml` (supplier "fixture"), `export/` and `expected.json`. In `export/` a folder `x.tar.gz/` is packed into the
-archive `x.tar.gz` and a script `x.sqlite.sql` is run into the database `x.sqlite`, so that fixtures stay readable. Some rows must
-be faulty. What ingest makes of it is written by `RECORDGYM_WRITE_EXPECTED=1 pytest tests/contract/test_source_contract.py`: read it
-against the export, line by line, before you commit it.
+A fixture holds `spec.toml` (supplier "fixture"), `export/` and `expected.json`. In `export/` a folder `x.tar.gz/` is packed
+into the archive `x.tar.gz` and a script `x.sqlite.sql` is run into the database `x.sqlite`, so that fixtures stay readable.
+Some rows must be faulty. What ingest makes of it is written by
+`RECORDGYM_WRITE_EXPECTED=1 pytest tests/contract/test_source_contract.py`: read it against the export before you commit it.
 """
 
 from __future__ import annotations
