@@ -1,0 +1,1 @@
+"""One detector a file; each exports `DETECTOR` (deid.spans.Detector)."""

@@ -1,0 +1,45 @@
+"""E-mail addresses: Presidio's pattern (without its look-up of public suffixes, which would ask the network), and the obfuscated forms."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from deid.identity import normalise_email
+from deid.spans import Context, Detector, Span, each
+
+OBFUSCATED = re.compile(
+    r"\b[\w.+-]+\s?(?:\(at\)|\[at\]|\{at\}| at )\s?[\w-]+(?:\s?(?:\.|\(dot\)|\[dot\]| dot )\s?[\w-]+)*?\s?(?:\.|\(dot\)|\[dot\]| dot )\s?"
+    r"(?:com|org|net|de|uk|co|eu|fr|info|io|example|test|invalid)\b",
+    re.IGNORECASE,
+)
+
+
+@cache
+def _recognizer() -> Any:
+    from presidio_analyzer.predefined_recognizers import EmailRecognizer
+
+    class Offline(EmailRecognizer):  # type: ignore[misc,unused-ignore]
+        def validate_result(self, pattern_text: str) -> None:
+            """Any domain counts: a wrong top level may be a typing error in a real address."""
+
+    return Offline()
+
+
+def find(text: str, context: Context) -> list[Span]:
+    spans = []
+    if "@" in text:
+        for result in _recognizer().analyze(text, ["EMAIL_ADDRESS"], None):
+            start = result.start
+            while start < result.end and not (text[start].isalnum() or text[start] == "_"):
+                start += 1
+            spans.append(Span(start, result.end, "email", normalise_email(text[start : result.end]), 90))
+    for match in OBFUSCATED.finditer(text):
+        plain = re.sub(r"\s?(?:\(at\)|\[at\]|\{at\}| at )\s?", "@", match.group(), flags=re.IGNORECASE)
+        plain = re.sub(r"\s?(?:\(dot\)|\[dot\]| dot )\s?", ".", plain, flags=re.IGNORECASE).replace(" ", "")
+        spans.append(Span(match.start(), match.end(), "email", normalise_email(plain), 88))
+    return spans
+
+
+DETECTOR = Detector("email", "email", 90, each(find), gate=re.compile(r"@|\bat\b", re.IGNORECASE).search)

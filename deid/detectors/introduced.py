@@ -1,0 +1,65 @@
+"""Names after a cue, in any case: "my name is piotr", "this is Olena from", "Mr Kowalski". A model trained on cased text misses these."""
+
+from __future__ import annotations
+
+import re
+
+from deid.fold import fold, fold_word, word_set
+from deid.names import TITLES
+from deid.spans import GUESS, Context, Detector, Span, each
+
+WORD = r"[^\W\d_][^\W\d_'’-]*(?:[-'’][^\W\d_]+)*"
+NAME = rf"(?P<n>{WORD}(?:\s+{WORD}){{0,2}})"
+SURE = re.compile(
+    rf"(?i)\b(?:(?:my|full|first|last|his|her|the|customer)\s+names?(?:\s+(?:is|was|are)|'s|:|\s*-)|name\s*[:=]|named|call me|i go by)\s*:?\s*{NAME}"
+)
+MAYBE = re.compile(rf"(?i)\b(?:i am|i'm|i’m|im|this is|it's|it’s|it is|here is|ich bin|yours,?|for|under)\s+{NAME}")
+TITLED = re.compile(rf"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herr|Frau)\b\.?\s+{NAME}")
+STOP = word_set(
+    """
+a an the and or but not on in at of to for from with by as is am are was were be been being it its this that these those
+there here he she we you they i my your his her our their me him us them who whom which what when where why how so very too
+also just still now then again already never ever sorry sure fine good ok okay happy sad glad afraid aware interested looking
+trying calling writing wondering waiting having going getting using need needing want wanting unable able ready late early
+new old really not only about regarding concerning please thanks thank hello hi hey dear order account ticket refund customer
+client number email phone address name wrong right correct different same missing spelled unknown none test today tomorrow
+yesterday tonight monday tuesday wednesday thursday friday saturday sunday one two three four five six seven eight nine ten
+all any some no yes mine yours both each every another other more less much many few because if since until while would could
+should can will may might must shall do does did done has have had having make made speaking asking hoping planning thinking
+feeling based located currently
+"""
+)
+
+
+def find(text: str, context: Context) -> list[Span]:
+    spans = []
+    for pattern, sure in ((SURE, True), (MAYBE, False), (TITLED, True)):
+        at = 0
+        while match := pattern.search(text, at):
+            at = max(match.start("n"), match.start() + 1)
+            if span := _name(text, match.start("n"), match["n"], sure, context):
+                spans.append(span)
+    return spans
+
+
+def _name(text: str, start: int, phrase: str, sure: bool, context: Context) -> Span | None:
+    """The leading words of `phrase` that can be a name; a common word ends it."""
+    end = start
+    for number, match in enumerate(re.finditer(WORD, phrase)):
+        word = match.group()
+        low = fold_word(word)
+        named = low in context.first_names
+        common = low in STOP or low in TITLES or (low in context.common and not named) or len(low) < 2
+        if (
+            common
+            or (not sure and not named and (number == 0 or not word[0].isupper()))
+            or fold(phrase[: match.end()]) in context.vocabulary
+        ):
+            break
+        if number and word[0].islower() and phrase[:1].isupper():
+            break
+        end = start + match.end()
+    return Span(start, end, "person", "", 20, GUESS) if end > start else None
+
+
+DETECTOR = Detector("introduced", "person", 20, each(find), tier=GUESS)
