@@ -135,7 +135,7 @@ def wrong_parameters(
 
 
 def _compared(tool: Tool, name: str, answer: Answer) -> bool:
-    """True for an argument that decides something: it names a record or ends in a field that outcomes compare."""
+    """True for an argument that decides something: it names a record or sets a field (which no outcome may ignore)."""
     effect, outcome = tool.effect, answer.outcome
     if name in tool.prose or effect is None:
         return False
@@ -143,12 +143,7 @@ def _compared(tool: Tool, name: str, answer: Answer) -> bool:
         return (
             name == "code" or (name == "about" and outcome.about is not None) or (name == "answer" and outcome.kind == "answer")
         )
-    if name == effect.record:
-        return True
-    return any(
-        argument == name and f"{effect.system}.{effect.kind}.{field}" not in outcome.ignored_fields
-        for field, argument in effect.fields.items()
-    )
+    return name == effect.record or name in effect.fields.values()
 
 
 def _wrong_values(schema: dict[str, Any], value: Any, ids: Mapping[str, Sequence[str]], state: State) -> list[Any]:

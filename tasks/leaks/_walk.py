@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from schemas.task import TaskSpec
 from tasks.leaks._types import Finding, LeakInput
@@ -89,6 +89,28 @@ def state_leaves(data: LeakInput, task: TaskSpec, *, declared: bool = False) -> 
         for leaf in leaves_of(data.content, digest):
             if leaf.system not in skipped:
                 yield leaf
+
+
+T = TypeVar("T")
+
+
+class Parts(Generic[T]):
+    """What a check needs of a part of a state, made once per part: tasks of one organisation share most of their state."""
+
+    def __init__(self, data: LeakInput, make: Callable[[list[Leaf]], T]) -> None:
+        self._data, self._make = data, make
+        self._made: dict[tuple[str, frozenset[str]], T] = {}
+
+    def of(self, task: TaskSpec) -> Iterator[T]:
+        """For each part of the task's state what `make` says of its leaves, without those of declared systems."""
+        skipped = declared_systems(task)
+        for digest in task.state:
+            key = (digest, skipped)
+            if key not in self._made:
+                self._made[key] = self._make(
+                    [leaf for leaf in leaves_of(self._data.content, digest) if leaf.system not in skipped]
+                )
+            yield self._made[key]
 
 
 def prompt_texts(task: TaskSpec) -> list[tuple[str, str]]:

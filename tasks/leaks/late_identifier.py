@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tasks.leaks._plant import with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import TOKEN, Found, bare, must_instant, prompt_texts, state_leaves
+from tasks.leaks._walk import TOKEN, Found, Leaf, Parts, bare, must_instant, prompt_texts
 
 
 def run(data: LeakInput) -> list[Finding]:
@@ -14,28 +14,34 @@ def run(data: LeakInput) -> list[Finding]:
     first = {name: must_instant(at, f"first_seen of {name}") for name, at in data.first_seen.items()}
     if not first:
         raise ValueError("nobody says when identifiers were first seen")
-    for task in data.tasks:
-        cut = must_instant(task.started_at, f"{task.task_id}.started_at")
-        late = {name for name in (task.opening.requester_id, task.opening.record.record_id) if _late(first, name, cut)}
-        for name in late:
-            found.add("opening", f"{_kind(name)} first seen after the cut", [task.task_id])
-        for path, text in prompt_texts(task):
-            for name in TOKEN.findall(text):
-                if _late(first, name, cut):
-                    found.add(path, f"{_kind(name)} first seen after the cut", [task.task_id])
-        for leaf in state_leaves(data, task):
+
+    def latest(leaves: list[Leaf]) -> dict[str, tuple[datetime, str]]:
+        """Path -> (latest first sight, identifier) of the identifiers in this part."""
+        held: dict[str, tuple[datetime, str]] = {}
+        for leaf in leaves:
             names = [leaf.record_id]
             if isinstance(leaf.value, str):
                 names += [leaf.value] if leaf.value in first else TOKEN.findall(leaf.value)
             for name in names:
-                if _late(first, name, cut):
-                    found.add(leaf.path, f"{_kind(name)} first seen after the cut", [task.task_id])
+                at = _seen(first, name)
+                if at is not None and (leaf.path not in held or at > held[leaf.path][0]):
+                    held[leaf.path] = (at, name)
+        return held
+
+    parts = Parts(data, latest)
+    for task in data.tasks:
+        cut = must_instant(task.started_at, f"{task.task_id}.started_at")
+        named = [("opening", name) for name in (task.opening.requester_id, task.opening.record.record_id)]
+        named += [(path, name) for path, text in prompt_texts(task) for name in TOKEN.findall(text)]
+        late = {(path, name) for path, name in named if (at := _seen(first, name)) is not None and at > cut}
+        late |= {(path, name) for part in parts.of(task) for path, (at, name) in part.items() if at > cut}
+        for path, name in late:
+            found.add(path, f"{_kind(name)} first seen after the cut", [task.task_id])
     return found.findings()
 
 
-def _late(first: dict[str, datetime], name: str, cut: datetime) -> bool:
-    at = first.get(name) or first.get(bare(name))
-    return at is not None and at > cut
+def _seen(first: dict[str, datetime], name: str) -> datetime | None:
+    return first.get(name) or first.get(bare(name))
 
 
 def _kind(name: str) -> str:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from tasks.leaks._plant import with_field
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Leaf, fact_texts, instant, must_instant, prompt_texts, state_leaves, times_in
+from tasks.leaks._walk import Found, Leaf, Parts, Time, fact_texts, instant, must_instant, prompt_texts, state_leaves, times_in
 
 HANDLED = re.compile(
     r"(?:resolved|closed|solved|refunded|cancelled|granted|refused|denied|updated|handled|decided|completed|credited|restored|"
@@ -24,38 +24,58 @@ PROSE = 40
 
 def run(data: LeakInput) -> list[Finding]:
     found = Found("late_time")
-    planned = {name for name, rule in data.code_book.fields.items() if rule.planned_future}
-    times = {name for name, rule in data.code_book.fields.items() if rule.type in ("time", "date")}
+    fields = data.code_book.fields
+    planned = {name for name, rule in fields.items() if rule.planned_future}
+    stamps = {name for name, rule in fields.items() if rule.type in ("time", "date")}
+
+    def times(leaves: list[Leaf]) -> tuple[dict[str, datetime], list[tuple[str, Time]]]:
+        """Path -> its latest plain time; and the times that could be read in two ways."""
+        latest: dict[str, datetime] = {}
+        unclear = []
+        for leaf in leaves:
+            name = f"{leaf.system}.{leaf.kind}.{leaf.field}"
+            if name in planned:
+                continue
+            for time in _times(leaf, is_stamp=name in stamps):
+                if len(set(time.readings)) > 1:
+                    unclear.append((leaf.path, time))
+                elif leaf.path not in latest or time.readings[0] > latest[leaf.path]:
+                    latest[leaf.path] = time.readings[0]
+        return latest, unclear
+
+    parts = Parts(data, times)
     for task in data.tasks:
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
-        for leaf in state_leaves(data, task):
-            name = f"{leaf.system}.{leaf.kind}.{leaf.field}"
-            if name not in planned and _late(leaf, cut, is_time=name in times):
-                found.add(leaf.path, "a time after the cut", [task.task_id])
+        for latest, unclear in parts.of(task):
+            late = {path for path, at in latest.items() if at > cut} | {path for path, time in unclear if time.after(cut)}
+            for path in late:
+                found.add(path, "a time after the cut", [task.task_id])
         for path, text in (*prompt_texts(task), *fact_texts(task)):
             # The requester's answers are later words by nature; what they may not hold are stamps of the handling.
-            stamps = [t for t in times_in(text) if t.after(cut)]
             opening = path.startswith("opening")
-            if any((t.clock and opening) or HANDLED.search(text[max(0, t.start - 24) : t.start]) for t in stamps):
+            if any((t.clock and opening) or _handled(text, t) for t in times_in(text) if t.after(cut)):
                 found.add(path, "a time after the cut", [task.task_id])
     return found.findings()
 
 
-def _late(leaf: Leaf, cut: datetime, *, is_time: bool) -> bool:
+def _times(leaf: Leaf, *, is_stamp: bool) -> list[Time]:
+    """The times that a value of a state says: all of a stamp or short value, of a text those that are stamps themselves."""
     value = leaf.value
     if isinstance(value, bool) or value is None:
-        return False
-    if isinstance(value, int | float):
-        return any(t.after(cut) for t in times_in(str(value)))
-    if not isinstance(value, str) or len(value) < 8:
-        return False
-    if is_time or len(value) < PROSE:
-        whole = instant(value.strip())
+        return []
+    text = str(value)
+    if len(text) < 8:
+        return []
+    if isinstance(value, str) and (is_stamp or len(text) < PROSE):
+        whole = instant(text.strip())
         if whole is not None:
-            return whole > cut
-    if len(value) < PROSE:
-        return any(t.after(cut) for t in times_in(value))
-    return any(t.after(cut) and (t.clock or HANDLED.search(value[max(0, t.start - 24) : t.start])) for t in times_in(value))
+            return [Time((whole,), 0, clock=True)]
+    return [t for t in times_in(text) if len(text) < PROSE or t.clock or _handled(text, t)]
+
+
+def _handled(text: str, time: Time) -> bool:
+    """True where the word before the time says that the case was handled then."""
+    return HANDLED.search(text[max(0, time.start - 24) : time.start]) is not None
 
 
 def planted(data: LeakInput) -> LeakInput:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tasks.leaks._plant import with_field
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, state_leaves
+from tasks.leaks._walk import Found, Leaf, Parts
 
 HIDDEN = ("post_hoc", "never")
 
@@ -16,13 +16,22 @@ def run(data: LeakInput) -> list[Finding]:
     shown = {name.rsplit(".", 1)[1] for name, rule in fields.items() if rule.known_at not in HIDDEN}
     # A nested key gives the outcome away as a field does; a name that some system may show is no evidence by itself.
     telling = {name.rsplit(".", 1)[1] for name in hidden} - shown
-    for task in data.tasks:
-        for leaf in state_leaves(data, task):
+
+    def bad(leaves: list[Leaf]) -> set[tuple[str, str]]:
+        """(path, what is wrong with it)."""
+        seen = set()
+        for leaf in leaves:
             name = f"{leaf.system}.{leaf.kind}.{leaf.field}"
             if name in hidden:
-                found.add(leaf.path, f"{name} is {fields[name].known_at}", [task.task_id])
+                seen.add((leaf.path, f"{name} is {fields[name].known_at}"))
             elif leaf.inner and leaf.key in telling:
-                found.add(leaf.path, f"the key {leaf.key} is decided by the handling", [task.task_id])
+                seen.add((leaf.path, f"the key {leaf.key} is decided by the handling"))
+        return seen
+
+    parts = Parts(data, bad)
+    for task in data.tasks:
+        for path, detail in {one for part in parts.of(task) for one in part}:
+            found.add(path, detail, [task.task_id])
     return found.findings()
 
 

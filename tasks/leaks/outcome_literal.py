@@ -6,7 +6,7 @@ import re
 
 from tasks.leaks._plant import with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, prompt_texts, state_leaves
+from tasks.leaks._walk import Found, Leaf, Parts, prompt_texts
 
 
 def run(data: LeakInput) -> list[Finding]:
@@ -18,23 +18,37 @@ def run(data: LeakInput) -> list[Finding]:
     coined = [re.escape(code) for code in codes if re.search(r"[_\d]|[a-z][A-Z]", code)]
     in_text = re.compile(rf"(?<![\w])(?:{'|'.join(coined)})(?![\w])", re.IGNORECASE) if coined else None
     plain = {code.casefold() for code in codes}
+    labels = {code: " ".join(about.label.casefold().split()) for code, about in data.code_book.outcomes.items()}
+    labels = {code: label for code, label in labels.items() if len(label.split()) > 1}
+
+    def told(leaves: list[Leaf]) -> tuple[set[str], dict[str, str]]:
+        """(paths of outcome codes, label -> path where it stands)."""
+        paths: set[str] = set()
+        labelled: dict[str, str] = {}
+        for leaf in leaves:
+            if not isinstance(leaf.value, str):
+                continue
+            text = leaf.value.casefold()
+            if text.strip() in plain or (in_text is not None and in_text.search(leaf.value)):
+                paths.add(leaf.path)
+            if " " in text:
+                labelled.update({label: leaf.path for label in labels.values() if label in text})
+        return paths, labelled
+
+    parts = Parts(data, told)
     for task in data.tasks:
         answer = data.answers.get(task.task_id)
-        about = data.code_book.outcomes.get(answer.outcome.code) if answer is not None else None
-        label = " ".join(about.label.casefold().split()) if about is not None else ""
-        label = label if len(label.split()) > 1 else ""
+        label = labels.get(answer.outcome.code, "") if answer is not None else ""
         for path, text in prompt_texts(task):
             if in_text is not None and in_text.search(text):
                 found.add(path, "an outcome code", [task.task_id])
             elif label and label in " ".join(text.casefold().split()):
                 found.add(path, "the label of the task's own outcome", [task.task_id])
-        for leaf in state_leaves(data, task):
-            if not isinstance(leaf.value, str):
-                continue
-            if leaf.value.strip().casefold() in plain or (in_text is not None and in_text.search(leaf.value)):
-                found.add(leaf.path, "an outcome code", [task.task_id])
-            elif label and len(leaf.value) >= len(label) and label in leaf.value.casefold():
-                found.add(leaf.path, "the label of the task's own outcome", [task.task_id])
+        for paths, labelled in parts.of(task):
+            for path in paths:
+                found.add(path, "an outcome code", [task.task_id])
+            if label in labelled:
+                found.add(labelled[label], "the label of the task's own outcome", [task.task_id])
     return found.findings()
 
 

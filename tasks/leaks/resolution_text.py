@@ -9,11 +9,12 @@ from collections import Counter
 
 from tasks.leaks._plant import with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, grams, prompt_texts, state_leaves
+from tasks.leaks._walk import Found, Leaf, Parts, grams, prompt_texts
 
+Gram = tuple[str, ...]
 SIZE = 6
-COMMON = 3
-"""A run in the later messages of this many cases is house style."""
+COMMON = 2
+"""A run in the later messages of this many cases, or in this many records of a state, is house style."""
 SHORTEST = 20
 """Characters of the shortest value that can hold SIZE words worth comparing."""
 
@@ -25,22 +26,30 @@ def run(data: LeakInput) -> list[Finding]:
         for task in data.tasks
     }
     spread = Counter(gram for runs in later.values() for gram in runs)
-    public: dict[str, set[tuple[str, ...]]] = {}
+    telling = {gram for gram, tasks in spread.items() if tasks < COMMON}
+    public: dict[str, set[Gram]] = {}
+
+    def told(leaves: list[Leaf]) -> dict[Gram, str]:
+        """Runs of some case's later messages that stand in one record of this part -> path."""
+        held: dict[Gram, dict[str, str]] = {}
+        for leaf in leaves:
+            if isinstance(leaf.value, str) and len(leaf.value) >= SHORTEST:
+                for gram in grams(leaf.value, SIZE) & telling:
+                    held.setdefault(gram, {})[leaf.record_id] = leaf.path
+        return {gram: next(iter(paths.values())) for gram, paths in held.items() if len(paths) < COMMON}
+
+    parts = Parts(data, told)
     for task in data.tasks:
-        telling = {gram for gram in later[task.task_id] if spread[gram] < COMMON}
-        if not telling:
-            continue
-        for digest in task.policies:
+        own = later[task.task_id] & telling
+        for digest in task.policies if own else ():
             if digest not in public:
                 clauses = data.content(digest).get("clauses", ())
                 public[digest] = {gram for clause in clauses for gram in grams(str(clause.get("text", "")), SIZE)}
-            telling -= public[digest]
-        texts = prompt_texts(task)
-        texts += [(leaf.path, leaf.value) for leaf in state_leaves(data, task) if isinstance(leaf.value, str)]
-        for path, text in texts:
-            if len(text) >= SHORTEST and (shared := grams(text, SIZE) & telling):
-                found.add(path, f"runs of {SIZE} words from after the cut", [task.task_id])
-                telling -= shared
+            own -= public[digest]
+        paths = {path for path, text in prompt_texts(task) if grams(text, SIZE) & own}
+        paths |= {held[gram] for held in parts.of(task) for gram in own & held.keys()}
+        for path in paths:
+            found.add(path, f"runs of {SIZE} words from after the cut", [task.task_id])
     return found.findings()
 
 

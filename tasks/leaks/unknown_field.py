@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from tasks.leaks._plant import with_field
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import MESSAGES, Found, state_leaves
+from tasks.leaks._walk import MESSAGES, Found, Leaf, Parts, state_leaves
 
 
 def run(data: LeakInput) -> list[Finding]:
     found = Found("unknown_field")
     known = set(data.code_book.fields)
+
+    def unknown(leaves: list[Leaf]) -> set[tuple[str, str, str]]:
+        names = {(leaf.system, leaf.kind, leaf.field) for leaf in leaves if leaf.field != MESSAGES}
+        return {name for name in names if ".".join(name) not in known}
+
+    parts = Parts(data, unknown)
     for task in data.tasks:
-        seen = set()
-        for leaf in state_leaves(data, task):
-            name = f"{leaf.system}.{leaf.kind}.{leaf.field}"
-            if name not in known and name not in seen and leaf.field != MESSAGES:
-                seen.add(name)
-                found.add(f"state/{leaf.system}/{leaf.kind}/{leaf.field}", f"{name} is not in the code book", [task.task_id])
+        for name in {one for part in parts.of(task) for one in part}:
+            found.add(f"state/{'/'.join(name)}", f"{'.'.join(name)} is not in the code book", [task.task_id])
     return found.findings()
 
 

@@ -1,0 +1,224 @@
+"""Leak checks: the formats in which a leak may hide, what is no leak, waivers, and what "could not run" means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from schemas.errors import SpecError
+from schemas.plugins import load_plugins, plugin_names
+from schemas.task import SystemRef
+from tasks.leaks import Leak, LeakInput, run_check, run_leaks
+from tasks.leaks._plant import with_field, with_task, with_text
+from tasks.leaks._walk import must_instant, times_in
+from tests.unit.tasks.leak_inputs import CANARY, leak_input, spec, token
+
+LEAKS = load_plugins("tasks.leaks", "LEAK", Leak)
+TODAY = "2026-01-01"
+SMALL = leak_input(tasks=40)
+
+
+def found(check: str, data: LeakInput) -> set[str]:
+    return {finding.verdict for finding in run_check(LEAKS[check], data)}
+
+
+def cut_of(data: LeakInput, index: int = 0) -> Any:
+    return must_instant(data.tasks[index].started_at, "cut")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "%Y-%m-%dT%H:%M:%SZ",
+        "%Y-%m-%d %H:%M",
+        "%d.%m.%Y %H:%M",
+        "%d/%m/%Y at %I:%M %p",
+        "%B %d, %Y %H:%M",
+        "%d %b %Y, %H:%M",
+        "%Y%m%dT%H%M%SZ",
+        "%Y/%m/%d",
+        "%s",
+    ],
+)
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_a_time_after_the_cut_is_found_in_any_format_at_any_depth(form: str, depth: int) -> None:
+    later = cut_of(SMALL) + timedelta(days=3)
+    value: Any = str(int(later.timestamp())) if form == "%s" else later.strftime(form)
+    for _ in range(depth):
+        value = {"log": [value]}
+    assert found("late_time", with_field(SMALL, 0, "orders", "order", "status", value)) == {"failed"}
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_a_unix_time_after_the_cut_is_found_as_a_number(unit: int) -> None:
+    later = int((cut_of(SMALL) + timedelta(days=3)).timestamp()) * unit
+    assert found("late_time", with_field(SMALL, 0, "orders", "order", "status", {"at": later})) == {"failed"}
+
+
+def test_a_stamp_of_the_handling_in_a_text_is_found_and_a_plan_of_the_requester_is_not() -> None:
+    later = cut_of(SMALL) + timedelta(days=3)
+    stamped = with_text(SMALL, 0, lambda text: f"{text} -- Resolved on {later:%d/%m/%Y}")
+    planned = with_text(SMALL, 0, lambda text: f"{text} I am away from {later:%d %B %Y} for a week.")
+    assert found("late_time", stamped) == {"failed"}
+    assert found("late_time", planned) == {"passed"}
+
+
+def test_planned_fields_and_recorded_answers_of_declared_systems_may_lie_ahead() -> None:
+    later = (cut_of(SMALL) + timedelta(days=9)).isoformat()
+    assert found("late_time", with_field(SMALL, 0, "orders", "order", "promised_at", later)) == {"passed"}
+    declared = with_field(SMALL, 0, "orders", "order", "departs", later)
+    system = SystemRef(name="orders", plugin="declared", config={"declarations": "content:x"})
+    declared = with_task(declared, 0, lambda task: task.model_copy(update={"systems": (system,)}))
+    assert found("late_time", declared) == {"passed"}
+    assert found("unknown_field", declared) == {"passed"}
+
+
+def test_times_are_read_at_the_reading_nearest_to_the_cut() -> None:
+    cut = must_instant("2025-05-01T00:00:00Z", "cut")
+    april = next(iter(times_in("04/09/2025 10:00")))
+    assert not april.after(cut)
+    assert april.after(must_instant("2025-09-02T00:00:00Z", "cut"))
+    assert not list(times_in("order 20250, call 0151-2025, 1.99 EUR, 12345678"))
+
+
+def test_a_nested_key_that_only_the_handling_decides_is_an_outcome_field() -> None:
+    assert found("outcome_field", with_field(SMALL, 0, "orders", "order", "status", {"x": {"resolution_code": 1}})) == {"failed"}
+    assert found("outcome_field", with_field(SMALL, 0, "helpdesk", "ticket", "internal_score", 3)) == {"failed"}
+
+
+def test_resolution_text_in_the_state_is_found_and_house_style_is_not() -> None:
+    message = SMALL.later_messages[SMALL.tasks[0].task_id][0]
+    own = " ".join(message.split()[9:21])
+    assert found("resolution_text", with_field(SMALL, 0, "orders", "order", "status", own)) == {"failed"}
+    greeting = "Hello, thank you for getting in touch with our team."
+    assert found("resolution_text", with_field(SMALL, 0, "orders", "order", "status", greeting)) == {"passed"}
+    assert found("resolution_text", with_text(SMALL, 0, lambda text: f"{text} {greeting}")) == {"passed"}
+
+
+def test_a_role_of_a_late_identity_is_late_too_and_the_requesters_answers_may_hold_new_ids() -> None:
+    name = token("PERSON", "new")
+    late = replace(SMALL, first_seen={**SMALL.first_seen, name: "2026-01-01T00:00:00Z"})
+    assert found("late_identifier", with_text(late, 0, lambda text: f"{text} Ask {name}_FIRST.")) == {"failed"}
+
+    def told(task: Any) -> Any:
+        fact = task.requester.facts[0].model_copy(update={"answer": f"It is {name}.", "values": {"name": name}})
+        return task.model_copy(update={"requester": task.requester.model_copy(update={"facts": (fact,)})})
+
+    assert found("late_identifier", with_task(late, 0, told)) == {"passed"}
+
+
+def test_an_outcome_code_is_found_in_text_and_state_in_any_case_and_ordinary_words_are_not() -> None:
+    code = SMALL.answers[SMALL.tasks[0].task_id].outcome.code
+    assert found("outcome_literal", with_text(SMALL, 0, lambda text: f"{text} ({code.upper()})")) == {"failed"}
+    assert found("outcome_literal", with_field(SMALL, 0, "orders", "order", "status", {"tags": [code]})) == {"failed"}
+    label = SMALL.code_book.outcomes[code].label
+    assert found("outcome_literal", with_text(SMALL, 0, lambda text: f"{text} {label.lower()}")) == {"failed"}
+    assert found("outcome_literal", with_text(SMALL, 0, lambda text: f"{text} refund please, granted or refused")) == {"passed"}
+
+
+def test_an_identical_or_edited_request_across_the_hold_out_is_a_near_duplicate_and_short_ones_are_exempt() -> None:
+    train = next(t for t in SMALL.tasks if t.slice == "train")
+    held = next(i for i, t in enumerate(SMALL.tasks) if t.slice != "train")
+    copied = with_text(SMALL, held, lambda _: train.opening.text)
+    assert found("near_duplicate", copied) == {"failed"}
+    short = [i for i, t in enumerate(SMALL.tasks) if i == held or t.task_id == train.task_id]
+    same = SMALL
+    for index in short:
+        same = with_text(same, index, lambda _: "Where is it?")
+    same = replace(same, tasks=tuple(t.model_copy(update={"opening": t.opening.model_copy(update={"subject": "order"})})
+                                     if i in short else t for i, t in enumerate(same.tasks)))  # fmt: skip
+    assert found("near_duplicate", same) == {"passed"}
+
+
+def test_a_waived_group_that_crosses_is_shown_with_its_reason() -> None:
+    users = {task.task_id: "USER_1" for task in SMALL.tasks}
+    crossing = replace(SMALL, groups={"requester": users})
+    assert found("group_overlap", crossing) == {"failed"}
+    waived = run_check(LEAKS["group_overlap"], replace(crossing, waived_groups={"requester": "workers play many parts"}))
+    assert [(f.verdict, f.waiver) for f in waived] == [("waived", "workers play many parts")]
+
+
+def test_the_canary_is_missed_where_it_lacks() -> None:
+    without = {name: text.replace(CANARY, "") if name == "heldout/answers.jsonl" else text for name, text in SMALL.files.items()}
+    findings = run_check(LEAKS["canary"], replace(SMALL, files=without))
+    assert [(f.verdict, f.path) for f in findings] == [("failed", "heldout/answers.jsonl")]
+    assert found("canary", replace(SMALL, canary="")) == {"not_applicable"}
+
+
+def test_a_case_still_open_at_the_boundary_or_inside_the_embargo_overlaps() -> None:
+    assert found("time_overlap", replace(SMALL, embargo_s=dict.fromkeys(SMALL.embargo_s, 400 * 86400.0))) == {"failed"}
+    assert found("time_overlap", replace(SMALL, boundary=None)) == {"could_not_run"}
+    assert found("time_overlap", replace(SMALL, closed_at={})) == {"failed"}
+
+
+def test_a_tool_that_lists_the_right_code_alone_gives_it_away() -> None:
+    code = SMALL.answers[SMALL.tasks[0].task_id].outcome.code
+    alone = SystemRef(name="helpdesk", plugin="helpdesk", config={"codes": [code]})
+    assert found("grader_constants", with_task(SMALL, 0, lambda t: t.model_copy(update={"systems": (alone,)}))) == {"failed"}
+    written = replace(SMALL, files={**SMALL.files, "train/tasks.jsonl": '{"task_id":"t","g_max":0.9}\n'})
+    assert found("grader_constants", written) == {"failed"}
+
+
+def test_a_requester_that_volunteers_an_answer_to_a_question_tells_early() -> None:
+    def eager(task: Any) -> Any:
+        fact = task.requester.facts[0].model_copy(update={"volunteered": True})
+        return task.model_copy(update={"requester": task.requester.model_copy(update={"facts": (fact,)})})
+
+    assert found("requester_knows", with_task(SMALL, 0, eager)) == {"failed"}
+
+
+# --- running them all ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_check_says_something_and_a_clean_set_is_clean() -> None:
+    findings = run_leaks(leak_input(2, tasks=200), spec(), today=TODAY)
+    assert [f.check for f in findings] == plugin_names("tasks.leaks")
+    assert {f.verdict for f in findings} == {"passed"}
+
+
+WAIVER = {
+    "check": "late_time",
+    "path": "state/orders/*",
+    "reason": "known at the start",
+    "signed_by": "A. Signer",
+    "expires": "2026-06-30",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [({}, "waived"), ({"expires": "2025-12-31"}, "failed"), ({"path": "opening/*"}, "failed"), ({"check": "canary"}, "failed")],
+)
+def test_a_signed_waiver_covers_its_check_and_path_until_it_expires(change: dict[str, str], verdict: str) -> None:
+    later = (cut_of(SMALL) + timedelta(days=3)).isoformat()
+    data = with_field(SMALL, 0, "orders", "order", "status", later)
+    signed = spec(waivers=[{**WAIVER, **change}])
+    findings = run_leaks(data, signed, only=("late_time",), today=TODAY)
+    assert [f.verdict for f in findings] == [verdict]
+    if verdict == "waived":
+        assert "A. Signer" in findings[0].waiver
+
+
+def test_a_waiver_never_covers_a_check_that_could_not_run() -> None:
+    signed = spec(waivers=[{**WAIVER, "path": "*"}])
+    bad = with_task(SMALL, 0, lambda task: task.model_copy(update={"started_at": "soon"}))
+    assert [f.verdict for f in run_leaks(bad, signed, only=("late_time",), today=TODAY)] == ["could_not_run"]
+
+
+def test_a_waiver_or_a_selection_of_an_unknown_check_is_a_spec_error() -> None:
+    with pytest.raises(SpecError, match="late_times"):
+        run_leaks(SMALL, spec(waivers=[{**WAIVER, "check": "late_times"}]), today=TODAY)
+    with pytest.raises(SpecError, match="nope"):
+        run_leaks(SMALL, spec(), only=("nope",), today=TODAY)
+
+
+@pytest.mark.parametrize("only", [("outcome_literal", "late_time"), ("near_duplicate",), ("implied_outcome", "metadata_probe")])
+def test_findings_do_not_depend_on_the_order_of_what_is_shown(only: tuple[str, ...]) -> None:
+    data = leak_input(3, tasks=80)
+    planted: Callable[[LeakInput], LeakInput] = LEAKS[only[0]].planted
+    once = run_leaks(planted(data), spec(), only=only, today=TODAY)
+    assert once == run_leaks(planted(data), spec(), only=only, today=TODAY)
