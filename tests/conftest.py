@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A loaded machine is slow, not wrong: no deadlines. In CI the examples are the same on every run; elsewhere each run tries others.
+# A loaded machine is slow, not wrong: no deadlines. In CI the examples are the same on every run; elsewhere each tries others.
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
