@@ -11,7 +11,7 @@ import msgspec
 
 from ingest.source import RowFault
 from ingest.text import decode as decode_text
-from ingest.values import shown_code
+from ingest.values import shown_key
 from schemas.errors import SourceError
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ def fault_of(error: msgspec.ValidationError) -> RowFault:
     text = str(error)
     place = match[1] if (match := PLACE.search(text)) else "$"
     if match := UNKNOWN.search(text):
-        return RowFault("unknown key", field=place, found=shown_code(match[1]))
+        return RowFault("unknown key", field=place, found=shown_key(match[1]))
     if match := MISSING.search(text):
         return RowFault("a key is missing", field=place, allowed=match[1])
     if match := EXPECTED.search(text):

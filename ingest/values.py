@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import math
+import re
+from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
@@ -18,11 +21,16 @@ def type_of(value: Any) -> str:
     return "null" if value is None else names.get(type(value), type(value).__name__)
 
 
-def shown_code(value: Any) -> str:
-    """A code may be shown, but only one that looks like a code: short, no spaces or @, few digits. Else its type."""
-    text = str(value)
-    plain = len(text) <= 32 and text.replace("_", "").replace("-", "").replace(".", "").isalnum() and text.isascii()
-    return repr(text) if plain and sum(c.isdigit() for c in text) < 5 else type_of(value)
+def shown_code(value: Any, allowed: Iterable[str]) -> str:
+    """A wrong code, where it is plainly a misspelt one of `allowed` ('Resolvd'); else its type: it could be anybody's name."""
+    if isinstance(value, str) and difflib.get_close_matches(value.lower(), [code.lower() for code in allowed], n=1, cutoff=0.7):
+        return repr(value)
+    return type_of(value)
+
+
+def shown_key(key: Any) -> str:
+    """A key is the export's vocabulary and may be shown, where it looks like one."""
+    return repr(key) if isinstance(key, str) and re.fullmatch(r"[A-Za-z][A-Za-z_-]{0,39}", key) else type_of(key)
 
 
 def field_rule(book: CodeBook, record: tuple[str, str], field: str) -> FieldRule:
@@ -43,7 +51,7 @@ def checked(book: CodeBook, record: tuple[str, str], field: str, value: Any) -> 
         raise RowFault(f"not a value of type {rule.type}", field=name, found=type_of(value), allowed=allowed)
     codes = book.codes.get(name)
     if rule.type == "code" and codes is not None and fitting not in codes:
-        raise RowFault("unknown code", field=name, found=shown_code(fitting), allowed=", ".join(codes))
+        raise RowFault("unknown code", field=name, found=shown_code(fitting, codes), allowed=", ".join(codes))
     return fitting
 
 

@@ -205,7 +205,7 @@ class TableReader:
         if seq is not None and (not isinstance(seq, int) or isinstance(seq, bool)):
             raise RowFault("not a whole number", field=layout.seq, found=type_of(seq), allowed="a whole number")
         if told[layout.op] not in OPS:
-            raise RowFault("unknown code", field=layout.op, found=shown_code(told[layout.op]), allowed=", ".join(OPS))
+            raise RowFault("unknown code", field=layout.op, found=shown_code(told[layout.op], OPS), allowed=", ".join(OPS))
         kind = OPS[told[layout.op]]
         at = self.stamp(told[layout.event_ts], layout.event_ts)
         recorded = self.stamp(told[layout.recorded_ts], layout.recorded_ts) if layout.recorded_ts else at
@@ -258,7 +258,7 @@ class TableReader:
         present: set[str] = set()
         for number, values in enumerate(rows, 1):
             told = dict(zip(columns, values, strict=True))
-            label = shown_code(told[self.table.key]) if told[self.table.key] is None else told[self.table.key]
+            label = "null" if told[self.table.key] is None else told[self.table.key]
             with self.output.row(self.file, f"row:{self.table.table}:{label}", number, unit=self.table.table) as row:
                 key = self.key(told[self.table.key], self.table.key)
                 if key in present:

@@ -22,7 +22,7 @@ from ingest.decode import line_text
 from ingest.decode import typed as typed_row
 from ingest.source import Context, Output, Part, Row, RowFault, Source, SourceOptions, require_file
 from ingest.times import Stamp, TimeFault, from_unix
-from ingest.values import checked, shown_code, type_of
+from ingest.values import checked, shown_code, shown_key, type_of
 from schemas.errors import SourceError
 from schemas.events import EventType
 from schemas.files import sha256_file
@@ -275,7 +275,7 @@ class Case:
     def query(self, index: int, turn: Turn, stamp: Stamp | None, number: str) -> tuple[str, str, str]:
         api, pos = turn.APIName, self.pos(index)
         if api not in self.apis:
-            raise RowFault("unknown API", field="APIName", found=shown_code(api), allowed=", ".join(self.apis), pos=pos)
+            raise RowFault("unknown API", field="APIName", found=shown_key(api), allowed=", ".join(self.apis), pos=pos)
         record = ("apis", api, number)
         order = (self.stream, index + 1, 0)
         self.row.owner(record, parent=self.record)
@@ -330,7 +330,9 @@ def typed(value: Any, described: dict[str, Any], where: str, pos: str) -> Any:
     if described["Type"] in {"Categorical", "RequestType"}:
         categories = described["Categories"]
         if value not in categories:
-            raise RowFault("unknown code", field=where, found=shown_code(value), allowed=", ".join(categories), pos=pos)
+            raise RowFault(
+                "unknown code", field=where, found=shown_code(value, categories), allowed=", ".join(categories), pos=pos
+            )
     if described["Type"] == "Integer" and type(value) is not int:
         raise RowFault("not a whole number", field=where, found=type_of(value), allowed="a whole number", pos=pos)
     return str(value) if described["Type"] in {"ShortString", "LongString"} else value

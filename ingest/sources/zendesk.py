@@ -22,7 +22,7 @@ from ingest.source import Context, Output, Part, Row, RowFault, Source, SourceOp
 from ingest.sources._zendesk_rows import PAGES, UNUSED_EVENTS, AuditComment, AuditField
 from ingest.text import message_text
 from ingest.times import Stamp, TimeFault, from_iso, utc_text
-from ingest.values import checked, shown_code
+from ingest.values import checked, shown_key
 from schemas.errors import SourceError
 from schemas.events import EventType
 from schemas.files import sha256_file
@@ -144,7 +144,7 @@ class Reader:
         elif kind in UNUSED_EVENTS:
             self.output.drop(f"{self.system}.audit.{kind}")
         else:
-            raise RowFault("unknown type of audit event", field="type", found=shown_code(kind), allowed="Create, Change, Comment")
+            raise RowFault("unknown type of audit event", field="type", found=shown_key(kind), allowed="Create, Change, Comment")
 
     def audit_field(
         self,

@@ -89,8 +89,8 @@ def test_a_record_is_closed_where_its_last_word_is_closed(marks: list[str], clos
     noted = rows(
         MARK_COLUMNS,
         *[
-            {"system": "a", "kind": "b", "record_id": "x", "mark": mark, "ts": START + timedelta(minutes=n), "stream": "s", "order_1": n,
-             "order_2": 0}
+            {"system": "a", "kind": "b", "record_id": "x", "mark": mark, "ts": START + timedelta(minutes=n), "stream": "s",
+             "order_1": n, "order_2": 0}
             for n, mark in enumerate(marks, 1)
         ],
     )  # fmt: skip

@@ -60,7 +60,8 @@ def test_text_without_marks_of_quoting_is_unchanged(text: str) -> None:
 
 def test_html_becomes_lines_without_scripts_and_quotes() -> None:
     html = (
-        "<html><head><style>p{}</style></head><body><div>Hi &amp; hello<br>second&nbsp;line</div><ul><li>one</li><li>two</li></ul>"
+        "<html><head><style>p{}</style></head><body><div>Hi &amp; hello<br>second&nbsp;line</div>"
+        "<ul><li>one</li><li>two</li></ul>"
         "<script>x()</script><div class='gmail_quote'>On Mon wrote:<blockquote>old</blockquote></div></body></html>"
     )
     assert html_text(html) == "Hi & hello\nsecond line\n\n- one\n\n- two"

@@ -68,9 +68,15 @@ def test_other_values_are_faults_that_name_the_field(field: str, value: Any) -> 
     assert caught.value.field == f"a.b.{field}"
 
 
-@pytest.mark.parametrize("value", ["anna@x.example", "Anna Vogel", "+49 30 123456", "A-100001 is late", "4111111111111111"])
+@pytest.mark.parametrize(
+    "value", ["anna@x.example", "Anna", "Anna Vogel", "+49 30 123456", "A-100001 is late", "4111111111111111"]
+)
 def test_what_may_be_personal_is_never_shown(value: str) -> None:
-    assert shown_code(value) == "text"
+    assert shown_code(value, ["open", "solved", "closed"]) == "text"
+
+
+def test_a_misspelt_code_is_shown_as_it_was_found() -> None:
+    assert shown_code("Resolvd", ["open", "solved", "closed"]) == "'Resolvd'"
 
 
 @pytest.mark.parametrize(
