@@ -19,15 +19,15 @@ from typing import Any
 
 from schemas.episode import Observation, ToolCall
 from training.grammar import Parameter, ToolGrammar
-from training.tokens import CODE, COUNTS, END, IDENTITY, ITEM, MONEY, MORE, NONE, SKIP, Vocabulary, constant_symbol
+from training.tokens import CODE, COUNTS, END, IDENTITY, ITEM, MONEY, MORE, NONE, SKIP, SPECIALS, Vocabulary, constant_symbol
 
 TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
 PIECE = re.compile(rf"({IDENTITY.pattern})|({TIME.pattern})|({CODE.pattern})|({MONEY.pattern})|(\d+)|([^\W\d_]+)")
 TIMES = 3
 """Times of one record that the later ones are compared with."""
-TEXT_LIMIT = 48
+TEXT_LIMIT = 64
 """Symbols of one free text."""
-OBSERVATION_LIMIT = 200
+OBSERVATION_LIMIT = 240
 """Symbols of one observation; the rest is left out behind MORE (its values can still be pointed to)."""
 
 
@@ -83,7 +83,11 @@ def slot_type(symbol: str) -> str:
 
 
 def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
-    """A free text as slots, times, amounts, numbers and words in lower case (unknown words are dropped on encoding)."""
+    """A free text as slots, times, amounts, numbers and lower-case words; unknown words are left out, the rest is limited.
+
+    A vocabulary that is still being made has no words, and then all are kept.
+    """
+    known = vocabulary.ids if len(vocabulary.ids) > len(SPECIALS) else None
     out: list[str] = []
     for match in PIECE.finditer(text):
         piece = match.group(0)
@@ -98,9 +102,9 @@ def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
             out += [memory.amount(minor), vocabulary.amount(minor)]
         elif piece.isdigit():
             out.append(number(int(piece)))
-        else:
+        elif known is None or f"w:{piece.lower()}" in known:
             out.append(f"w:{piece.lower()}")
-    return out
+    return out if known is None else out[:TEXT_LIMIT]
 
 
 def number(value: float) -> str:
@@ -158,7 +162,7 @@ def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, o
         return [symbol] if key.endswith("_id") or key == identity.group(1).lower() else [*named, symbol]
     if TIME.fullmatch(value):
         return [*named, *time_symbols(value, memory, vocabulary, others)]
-    return [*named, *words(value, memory, vocabulary)[:TEXT_LIMIT]] if value else [*named, NONE]
+    return [*named, *words(value, memory, vocabulary)] if value else [*named, NONE]
 
 
 def render(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> list[tuple[str, list[str]]]:
@@ -166,7 +170,7 @@ def render(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> li
     try:
         value = json.loads(text)
     except ValueError:
-        return [(f"{source}/text", words(text, memory, vocabulary)[:TEXT_LIMIT])]
+        return [(f"{source}/text", words(text, memory, vocabulary))]
     if source == "opening" and isinstance(value, dict) and isinstance(value.get("now"), str):
         memory.now = parse_time(value["now"])
     out: list[tuple[str, list[str]]] = []

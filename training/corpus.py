@@ -16,11 +16,12 @@ from schemas.files import canonical_json, read_models
 from schemas.task import Trajectory
 from schemas.taskset import TaskSet
 from training.chat import Inexpressible, Memory, encode_action, render, slot_type, text_symbols
-from training.grammar import ToolGrammar
+from training.grammar import ToolGrammar, canonical, sentences
 from training.rollout import grammar_for
 from training.tape import Tape
 from training.tokens import (
     ACT,
+    END,
     IDENTITY,
     SPECIALS,
     ArgumentRule,
@@ -34,8 +35,8 @@ SLOTS = 12
 """Slots of each type (AMOUNT: twice as many)."""
 CONSTANTS = 48
 """Constants kept of one argument, most used first."""
-EXTRA_FORMS = 64
-"""Reference messages kept whole where they are not made of the task set's forms."""
+EXTRA_FORMS = 48
+"""Sentences of reference messages that ask for no known slot, most used first."""
 CONSTANT_AFTER = 20
 """A key whose rendering is the same in at least so many observations tells nothing and is left out."""
 
@@ -125,7 +126,7 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
         *(f"T:{name}" for name in tools),
         *(f"r:{kind.value}" for kind in RefusalKind),
         *constants,
-        *forms,
+        *(form for form in forms if form == canonical(form)),
         "o:text",
         "o:refusal",
         *(s for s in census.symbols if s.startswith("k:")),
@@ -154,21 +155,31 @@ def _rule(census: _Census, key: str) -> ArgumentRule:
 
 
 def _forms(taskset: TaskSet, messages: Counter[str]) -> dict[str, str]:
-    """Form symbol -> sentence: of each slot the first form and those that references use; other reference messages whole."""
-    asks = {f"f:{slot}:{i}": text for slot, texts in sorted(taskset.forms.get("ask", {}).items()) for i, text in enumerate(texts)}
-    by_text = {text: symbol for symbol, text in reversed(asks.items())}
-    probe = ToolGrammar({}, Vocabulary(SPECIALS, (), (), {}, {}, asks))
-    kept = {symbol for symbol in asks if symbol.endswith(":0")}
-    others: Counter[str] = Counter()
+    """Form symbol "f:<what it asks>:<i>" -> sentence, from the task set's forms and the reference messages, most used first.
+
+    What a sentence asks are the slots whose words it holds; one that holds none has a meaning of its own.
+    """
+    words: dict[str, tuple[str, ...]] = {}
+    for task in taskset.tasks.values():
+        for system in task.systems:
+            words |= {slot: tuple(texts) for slot, texts in system.config.get("slots", {}).items()}
+    used: Counter[str] = Counter()
     for text, count in messages.items():
-        split = probe.split_message(text)
-        if split is None:
-            others[text] += count
-        else:
-            kept |= {by_text[asks[symbol]] for symbol in split}
-    forms = {symbol: asks[symbol] for symbol in sorted(kept)}
-    whole = sorted(others.items(), key=lambda item: (-item[1], item[0]))[:EXTRA_FORMS]
-    return forms | {f"f:said:{i}": text for i, (text, _) in enumerate(whole)}
+        used.update(dict.fromkeys(sentences(text), count))
+    for texts in taskset.forms.get("ask", {}).values():
+        used.update({sentence: 0 for text in texts for sentence in sentences(text)})
+    forms: dict[str, str] = {}
+    sizes: Counter[str] = Counter()
+    for sentence, count in sorted(used.items(), key=lambda item: (-item[1], item[0])):
+        asked = sorted(slot for slot, phrases in words.items() if any(p in sentence.lower() for p in phrases))
+        meaning = "+".join(asked) or f"said{sizes['said']}"
+        if not asked:
+            if count == 0 or sizes["said"] >= EXTRA_FORMS:
+                continue
+            sizes["said"] += 1
+        forms[f"f:{meaning}:{sizes[meaning]}"] = sentence
+        sizes[meaning] += 1
+    return dict(sorted(forms.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +216,7 @@ def warm_tapes(
             steps += 1
             call = parse_call(action)
             try:
-                symbols = encode_action(call, memory, grammar)
+                symbols = _plain(encode_action(call, memory, grammar))
                 _check(symbols, vocabulary)
             except Inexpressible as error:
                 reasons[str(error)] += 1
@@ -226,6 +237,11 @@ def warm_tapes(
         if any(tape.actions()):
             tapes.append(tape)
     return tapes, Coverage(steps, expressible, dict(sorted(reasons.items())))
+
+
+def _plain(symbols: Sequence[str]) -> list[str]:
+    """The same act with the first form of each meaning: which wording a person chose is not worth imitating."""
+    return list(dict.fromkeys(canonical(s) if s.startswith("f:") else s for s in symbols)) if END in symbols else list(symbols)
 
 
 def _check(symbols: Sequence[str], vocabulary: Vocabulary) -> None:

@@ -8,16 +8,28 @@ Not covered: free text (notes, escalation reasons) is limited to the constants o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from training.tokens import END, SKIP, ArgumentRule, Vocabulary, constant_symbol
 
-FORMS_PER_MESSAGE = 2
-"""Questions in one message; the requester answers a bounded number of facts to one message anyway."""
+FORMS_PER_MESSAGE = 3
+"""Sentences in one message; the requester answers a bounded number of facts to one message anyway."""
 FREE_TEXT = "This needs a person."
 """Constant for a required text that no training reference shows."""
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a message; joined by a space they are the message, or it has line breaks and is one sentence."""
+    parts = re.split(r"(?<=[.?!]) (?=\S)", text)
+    return [part for part in parts if part]
+
+
+def canonical(form: str) -> str:
+    """The first form of the same meaning: "f:order_id:0" of "f:order_id:4"."""
+    return f"{form.rsplit(':', 1)[0]}:0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,8 @@ class ToolGrammar:
     def __init__(self, schemas: Mapping[str, Mapping[str, Any]], vocabulary: Vocabulary) -> None:
         self.known = vocabulary.ids
         self.forms = dict(vocabulary.forms)
+        self.offered = [symbol for symbol in self.forms if symbol == canonical(symbol)]
+        """One form of each meaning: an agent gains nothing from choosing among wordings."""
         self.by_text: dict[str, str] = {}
         for symbol, text in self.forms.items():
             self.by_text.setdefault(text, symbol)
@@ -45,13 +59,8 @@ class ToolGrammar:
 
     def split_message(self, text: str) -> list[str] | None:
         """The form symbols whose sentences joined by a space are `text`, or None."""
-        if text in self.by_text:
-            return [self.by_text[text]]
-        for cut in (i for i, letter in enumerate(text) if letter == " "):
-            first, second = self.by_text.get(text[:cut]), self.by_text.get(text[cut + 1 :])
-            if first and second and first != second:
-                return [first, second]
-        return None
+        symbols = [self.by_text.get(sentence) for sentence in sentences(text)]
+        return None if not symbols or None in symbols else [s for s in symbols if s]
 
     def turn(self, shown: Mapping[str, Any]) -> Turn:
         """The trie of one turn, given the slot symbols shown so far."""
@@ -77,7 +86,7 @@ class Turn:
 
     def _choices(self, parameter: Parameter, by_type: Mapping[str, list[str]], taken: set[str]) -> list[str]:
         if parameter.kind == "message":
-            return list(self.grammar.forms)
+            return list(self.grammar.offered)
         slots = [symbol for kind in parameter.types for symbol in by_type.get(kind, ())]
         # A constant whose value is also shown has one way to be written: the slot.
         constants = [c for c in parameter.constants if not (slots and c in taken)]
