@@ -71,8 +71,8 @@ PAGES: dict[str, tuple[type[Any], str]] = {
     "ticket_audits": (Audit, "audit"),
     "users": (User, "user"),
     "organizations": (Organization, "organization"),
-    "ticket_metrics": (Metric, "ticket_metric"),
-    "satisfaction_ratings": (Rating, "satisfaction_rating"),
+    "ticket_metrics": (Metric, "metric"),
+    "satisfaction_ratings": (Rating, "rating"),
 }
 """Name of a page without its number -> (row type, kind)."""
 

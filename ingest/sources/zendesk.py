@@ -291,8 +291,8 @@ def read(context: Context, part: Part, output: Output) -> None:
         "audit": reader.audit,
         "user": reader.static("user"),
         "organization": reader.static("organization"),
-        "ticket_metric": reader.decided("ticket_metric"),
-        "satisfaction_rating": reader.decided("satisfaction_rating"),
+        "metric": reader.decided("metric"),
+        "rating": reader.decided("rating"),
     }
     file = context.file(path)
     for number, raw in lines(path, file):
