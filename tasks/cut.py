@@ -8,7 +8,7 @@ integer microseconds: no session time zone takes part. Does not cover: folds of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,10 @@ from schemas.records import CodeBook
 
 VISIBLE = ("start", "history", "static")
 """`known_at` values that may enter a state; post_hoc and never do not, nor does a field without a rule."""
+
+
+_EVER = -(2**62)
+"""Before every time."""
 
 
 def snapshot_us(cut_us: int) -> int:
@@ -43,14 +47,24 @@ class CutCase:
     """Microseconds since 1970 in UTC."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ambiguity:
+    """A field of a record whose value at the cut the log does not decide."""
+
+    system: str
+    kind: str
+    record_id: str
+    field: str
+
+
 @dataclass(slots=True)
 class StateAtCut:
     """Digests of the layers of one state, later ones over earlier ones (and of their provenance), and why it cannot be trusted, if so."""
 
     parts: list[str] = field(default_factory=list)
     provenance: list[str] = field(default_factory=list)
-    ambiguous: list[str] = field(default_factory=list)
-    """"system.kind.field of record": two rows tie and nothing orders them."""
+    ambiguous: list[Ambiguity] = field(default_factory=list)
+    """Fields whose last two rows tie with nothing to order them; they are unknown (null) in the state."""
     unrebuildable: list[str] = field(default_factory=list)
     """"system.kind record": deleted after the cut, and its log does not say what it was."""
 
@@ -93,9 +107,8 @@ def _canonical(con: Any) -> None:
     """Value texts that may have more than one form (nested, escaped, fractions) are written in the one canonical form."""
     import json
 
-    con.execute("ALTER TABLE ev ADD COLUMN IF NOT EXISTS fixed VARCHAR")
     odd = con.execute(
-        r"SELECT DISTINCT v FROM ev WHERE v IS NOT NULL AND (v LIKE '{%' OR v LIKE '[%' OR v LIKE '%\%' OR regexp_matches(v, '^\s|\s$|^-?[0-9.]+[.eE]'))"
+        r"SELECT DISTINCT v FROM ev WHERE v LIKE '{%' OR v LIKE '[%' OR v LIKE '%\%' OR regexp_matches(v, '^\s|\s$|^-?[0-9.]+[.eE]')"
     ).fetchall()
     changed = [(v, text) for (v,) in odd if (text := canonical_json(json.loads(v))) != v]
     if changed:
@@ -104,195 +117,219 @@ def _canonical(con: Any) -> None:
         con.execute("UPDATE ev SET v = canon.text FROM canon WHERE ev.v = canon.v")
 
 
-def load(con: Any, codebook: CodeBook, organisations: Iterable[str], records: Iterable[str], record: tuple[str, str]) -> None:
-    """Makes the table `ev`: rows of these organisations and, of the request's own kind, of these records, with the code book's word on each field."""
-    con.execute("CREATE OR REPLACE TEMP TABLE rules(system VARCHAR, kind VARCHAR, field VARCHAR, known VARCHAR, planned BOOLEAN)")
-    rules = [(*key.split(".", 2), rule.known_at, rule.planned_future) for key, rule in sorted(codebook.fields.items())]
-    if rules:
-        con.executemany("INSERT INTO rules VALUES (?, ?, ?, ?, ?)", rules)
-    con.execute("CREATE OR REPLACE TEMP TABLE wanted(organisation VARCHAR)")
-    con.execute("CREATE OR REPLACE TEMP TABLE own(record_id VARCHAR)")
-    for table, values in (("wanted", organisations), ("own", records)):
-        rows = [(value,) for value in sorted(set(values))]
-        if rows:
-            con.execute(f"INSERT INTO {table} SELECT unnest(?)", [[value for (value,) in rows]])
-    con.execute(
-        """CREATE OR REPLACE TEMP TABLE ev AS
-        SELECT e.organisation, e.system, e.kind, e.record_id, e.seq, epoch_us(e.event_ts) AS t, epoch_us(e.recorded_ts) AS k,
-               coalesce(e.ts_grain_s, 0) * 1000000 AS g, e.type, e.field, coalesce(e.value_json, 'null') AS v, e.source_pos AS p,
-               r.known, coalesce(r.planned, false) AS planned
-        FROM events e LEFT JOIN rules r ON r.system = e.system AND r.kind = e.kind AND r.field = e.field
-        WHERE e.type IN ('create', 'change', 'delete') AND (e.field IS NULL OR r.known IN ('start', 'history', 'static'))
-          AND ((NOT (e.system = ? AND e.kind = ?) AND e.organisation IN (SELECT organisation FROM wanted))
-               OR (e.system = ? AND e.kind = ? AND e.record_id IN (SELECT record_id FROM own)))""",
-        [*record, *record],
-    )
+_EVENTS = """
+CREATE OR REPLACE TEMP TABLE picked AS
+SELECT e.*, r.known, coalesce(r.planned, false) AS planned, coalesce(s.d, 0) AS d, r.fld
+FROM events e LEFT JOIN rules r ON r.system = e.system AND r.kind = e.kind AND r.field = e.field
+LEFT JOIN skew s ON s.system = e.system
+WHERE e.type IN ('create', 'change', 'delete') AND (e.field IS NULL OR r.known IN ('start', 'history', 'static'))
+  AND ((NOT (e.system = $system AND e.kind = $kind) AND e.organisation IN (SELECT organisation FROM wanted))
+       OR (e.system = $system AND e.kind = $kind AND e.record_id IN (SELECT record_id FROM own)));
+CREATE OR REPLACE TEMP TABLE recs AS
+SELECT row_number() OVER (ORDER BY system, kind, record_id) AS rec, system, kind, record_id, max(organisation) AS organisation,
+       system = $system AND kind = $kind AS own, bool_or(type <> 'delete') AS logged
+FROM picked GROUP BY system, kind, record_id;
+CREATE OR REPLACE TEMP TABLE ev AS
+SELECT r.rec, r.organisation, r.own, p.fld, p.seq, epoch_us(p.event_ts) AS t, coalesce(p.ts_grain_s, 0) * 1000000 AS g,
+       CASE p.type WHEN 'create' THEN 1 WHEN 'delete' THEN 2 ELSE 0 END AS op, coalesce(p.value_json, 'null') AS v, p.source_pos AS p,
+       p.known, CASE
+         WHEN p.event_ts IS NULL OR p.recorded_ts IS NULL THEN NULL
+         WHEN p.planned THEN epoch_us(p.recorded_ts) + 1
+         ELSE greatest(epoch_us(p.event_ts) + greatest(coalesce(p.ts_grain_s, 0) * 1000000, 1, p.d), epoch_us(p.recorded_ts) + greatest(1, p.d))
+       END AS seen_from
+FROM picked p JOIN recs r ON r.system = p.system AND r.kind = p.kind AND r.record_id = p.record_id;
+DROP TABLE picked;
+"""
+"""`seen_from` is the first instant at which a cut sees the row: stamped and recorded before it (a stamp with a grain only when its interval
+is over, another system's only when its clock's skew d is), a planned field as soon as it was recorded. So a state is all rows with
+seen_from <= cut, and only records with such a row since the month's snapshot can differ from it."""
+
+
+def load(
+    con: Any,
+    codebook: CodeBook,
+    organisations: Iterable[str],
+    records: Iterable[str],
+    record: tuple[str, str],
+    *,
+    skew_us: Mapping[str, int] | None = None,
+) -> None:
+    """Makes the tables `ev` and `recs`: rows of these organisations and, of the request's own kind, of these records, with the code
+    book's word on each field. `skew_us` is d of each other system (see `measure_skew`)."""
+    con.execute("CREATE OR REPLACE TEMP TABLE rules(fld INTEGER, system VARCHAR, kind VARCHAR, field VARCHAR, known VARCHAR, planned BOOLEAN)")
+    rules = sorted((*key.split(".", 2), rule.known_at, rule.planned_future) for key, rule in codebook.fields.items())
+    _fill(con, "rules", [(number, *rule) for number, rule in enumerate(rules)])
+    for table, name, values in (("wanted", "organisation", organisations), ("own", "record_id", records)):
+        con.execute(f"CREATE OR REPLACE TEMP TABLE {table}({name} VARCHAR)")
+        _fill(con, table, [(value,) for value in sorted(set(values))])
+    con.execute("CREATE OR REPLACE TEMP TABLE skew(system VARCHAR, d BIGINT)")
+    _fill(con, "skew", sorted((skew_us or {}).items()))
+    for statement in _EVENTS.split(";\n"):
+        if statement.strip():
+            con.execute(statement, {"system": record[0], "kind": record[1]} if "$system" in statement else None)
     _canonical(con)
 
 
 _SCOPED = """
-CREATE OR REPLACE TEMP TABLE scoped AS
-WITH all_rows AS (
-  SELECT c.case_id, c.cut, ev.* FROM cases c JOIN ev ON ev.organisation = c.organisation AND NOT (ev.system = $system AND ev.kind = $kind)
-  UNION ALL
-  SELECT c.case_id, c.cut, ev.* FROM cases c JOIN owners o ON o.requester = c.requester AND o.record_id <> c.case_id
-    JOIN ev ON ev.system = $system AND ev.kind = $kind AND ev.record_id = o.record_id
-)
-SELECT * FROM (
-  SELECT a.*, a.t IS NOT NULL AND a.k IS NOT NULL AND a.k < a.cut AND CASE WHEN a.g > 0 THEN a.t + a.g <= a.cut ELSE a.t < a.cut END
-         AND (s.d IS NULL OR s.d = 0 OR (a.t <= a.cut - s.d AND a.k <= a.cut - s.d)) AS past
-  FROM all_rows a LEFT JOIN skew s ON s.system = a.system
-) WHERE past OR known = 'static' OR planned OR type = 'delete'
+CREATE OR REPLACE TEMP TABLE touched AS
+SELECT DISTINCT c.no, c.cut, ev.rec FROM cases c JOIN ev ON ev.organisation = c.organisation AND NOT ev.own
+  AND ev.seen_from > c.since AND ev.seen_from <= c.cut
+UNION
+SELECT DISTINCT c.no, c.cut, r.rec FROM cases c JOIN owners o ON o.requester = c.requester AND o.record_id <> c.case_id
+  JOIN recs r ON r.own AND r.record_id = o.record_id
 """
 _ALIVE = """
 CREATE OR REPLACE TEMP TABLE alive AS
-SELECT case_id, system, kind, record_id FROM (
-  SELECT *, row_number() OVER (PARTITION BY case_id, system, kind, record_id
-            ORDER BY CASE WHEN type = 'change' THEN 0 ELSE 1 END DESC, t DESC, seq DESC NULLS LAST, type) AS rn
-  FROM scoped WHERE past
-) WHERE rn = 1 AND type <> 'delete'
+SELECT no, cut, rec FROM (
+  SELECT x.no, x.cut, x.rec, e.op, row_number() OVER (PARTITION BY x.no, x.rec
+            ORDER BY (e.op > 0)::INTEGER DESC, e.t DESC, e.seq DESC NULLS LAST, e.op) AS rn
+  FROM touched x JOIN ev e ON e.rec = x.rec AND e.seen_from <= x.cut
+) WHERE rn = 1 AND op <> 2
 """
 _FIELDS = """
 CREATE OR REPLACE TEMP TABLE fields AS
-SELECT f.*, row_number() OVER w AS rn, max(f.t) OVER one AS top_t,
-       max(CASE WHEN f.known = 'static' THEN NULL ELSE f.seq END) OVER one AS top_seq
-FROM scoped f SEMI JOIN alive a ON a.case_id = f.case_id AND a.system = f.system AND a.kind = f.kind AND a.record_id = f.record_id
-WHERE f.field IS NOT NULL AND f.type <> 'delete'
-  AND (f.known = 'static' OR (f.known IN ('start', 'history') AND (f.past OR (f.planned AND f.k < f.cut))))
-WINDOW w AS (PARTITION BY f.case_id, f.system, f.kind, f.record_id, f.field
-             ORDER BY f.t DESC NULLS LAST, f.seq DESC NULLS LAST, f.v, f.p),
-       one AS (PARTITION BY f.case_id, f.system, f.kind, f.record_id, f.field)
+SELECT a.no, a.rec, e.fld, e.known, e.seq, e.t, e.g, e.v, e.p,
+  row_number() OVER (PARTITION BY a.no, a.rec, e.fld ORDER BY e.t DESC NULLS LAST, e.seq DESC NULLS LAST, e.v, e.p) AS rn,
+  max(e.t) OVER (PARTITION BY a.no, a.rec, e.fld) AS top_t, max(e.seq) OVER (PARTITION BY a.no, a.rec, e.fld) AS top_seq
+FROM alive a JOIN ev e ON e.rec = a.rec AND e.fld IS NOT NULL AND e.op <> 2 AND (e.known = 'static' OR e.seen_from <= a.cut)
 """
 _AMBIGUOUS = """
-SELECT DISTINCT case_id, system || '.' || kind || '.' || field || ' of ' || record_id
-FROM fields WHERE known <> 'static' AND t + greatest(g, 1) > top_t
-GROUP BY case_id, system, kind, record_id, field
+CREATE OR REPLACE TEMP TABLE ambiguous AS
+SELECT no, rec, fld FROM fields WHERE known <> 'static' AND t + greatest(g, 1) > top_t
+GROUP BY no, rec, fld
 HAVING count(DISTINCT v) > 1 AND (count(seq) < count(*) OR count(DISTINCT CASE WHEN seq = top_seq THEN v END) > 1)
-ORDER BY 1, 2
+"""
+_AMBIGUITIES = """
+WITH all_of AS (
+  SELECT c.case_id, m.rec, m.fld FROM cases c JOIN ambiguous m ON m.no = c.no
+  UNION
+  SELECT c.case_id, m.rec, m.fld FROM cases c JOIN ambiguous m ON m.no = c.base
+    ANTI JOIN touched x ON x.no = c.no AND x.rec = m.rec
+)
+SELECT a.case_id, r.system, r.kind, r.record_id, u.field
+FROM all_of a JOIN recs r ON r.rec = a.rec JOIN rules u ON u.fld = a.fld ORDER BY ALL
 """
 _UNREBUILDABLE = """
-SELECT DISTINCT d.case_id, d.system || '.' || d.kind || ' ' || d.record_id
-FROM scoped d ANTI JOIN (SELECT DISTINCT system, kind, record_id FROM ev WHERE type <> 'delete') c
-  ON c.system = d.system AND c.kind = d.kind AND c.record_id = d.record_id
-WHERE d.type = 'delete' AND NOT d.past AND d.t IS NOT NULL
+SELECT DISTINCT c.case_id, r.system || '.' || r.kind || ' ' || r.record_id
+FROM recs r JOIN ev ON ev.rec = r.rec AND ev.op = 2
+JOIN cases c ON (c.organisation = r.organisation AND NOT r.own)
+  OR (r.own AND c.requester = (SELECT any_value(o.requester) FROM owners o WHERE o.record_id = r.record_id))
+WHERE NOT r.logged AND ev.seen_from > c.cut AND c.case_id IS NOT NULL
 ORDER BY 1, 2
 """
 _ROWS = """
 CREATE OR REPLACE TEMP TABLE rows_ AS
-WITH shape AS (
-  SELECT a.case_id, a.system, a.kind, a.record_id, r.field
-  FROM alive a JOIN rules r ON r.system = a.system AND r.kind = a.kind AND r.known IN ('start', 'history', 'static')
-)
-SELECT s.case_id, s.system, s.kind, s.record_id,
-  to_json(s.record_id) || ':{' || string_agg(to_json(s.field) || ':' || coalesce(f.v, 'null'), ',' ORDER BY s.field) || '}' AS row_text,
-  to_json(s.record_id) || ':{' || coalesce(string_agg(to_json(s.field) || ':' || to_json(f.p), ',' ORDER BY s.field)
-    FILTER (f.p IS NOT NULL), '') || '}' AS from_text
-FROM shape s LEFT JOIN fields f ON f.rn = 1 AND f.case_id = s.case_id AND f.system = s.system AND f.kind = s.kind
-  AND f.record_id = s.record_id AND f.field = s.field
-GROUP BY s.case_id, s.system, s.kind, s.record_id
+SELECT a.no, a.rec,
+  string_agg(to_json(u.field) || ':' || CASE WHEN m.fld IS NULL THEN coalesce(f.v, 'null') ELSE 'null' END, ',' ORDER BY u.field) AS row_text,
+  coalesce(string_agg(to_json(u.field) || ':' || to_json(f.p), ',' ORDER BY u.field) FILTER (f.p IS NOT NULL), '') AS from_text
+FROM alive a JOIN recs r ON r.rec = a.rec
+JOIN rules u ON u.system = r.system AND u.kind = r.kind AND u.known IN ('start', 'history', 'static')
+LEFT JOIN fields f ON f.rn = 1 AND f.no = a.no AND f.rec = a.rec AND f.fld = u.fld
+LEFT JOIN ambiguous m ON m.no = a.no AND m.rec = a.rec AND m.fld = u.fld
+GROUP BY a.no, a.rec
 """
 _PRIVATE = """
-CREATE OR REPLACE TEMP TABLE private AS
-SELECT DISTINCT c.case_id FROM cases c JOIN rows_ b ON b.case_id = c.base_id
-ANTI JOIN rows_ r ON r.case_id = c.case_id AND r.system = b.system AND r.kind = b.kind AND r.record_id = b.record_id
+SELECT DISTINCT c.case_id FROM cases c JOIN touched x ON x.no = c.no JOIN rows_ b ON b.no = c.base AND b.rec = x.rec
+ANTI JOIN rows_ r ON r.no = c.no AND r.rec = x.rec
 """
 _LAYERS = """
 WITH kept AS (
-  SELECT r.* FROM rows_ r JOIN cases c ON c.case_id = r.case_id
-  LEFT JOIN rows_ b ON c.case_id NOT IN (SELECT case_id FROM private) AND b.case_id = c.base_id AND b.system = r.system
-    AND b.kind = r.kind AND b.record_id = r.record_id AND b.row_text = r.row_text AND b.from_text = r.from_text
-  WHERE b.record_id IS NULL
+  SELECT r.* FROM rows_ r JOIN cases c ON c.no = r.no
+  LEFT JOIN rows_ b ON b.no = c.base AND b.rec = r.rec AND b.row_text = r.row_text AND b.from_text = r.from_text
+  WHERE b.rec IS NULL
 ), kinds AS (
-  SELECT case_id, system, kind, to_json(kind) || ':{' || string_agg(row_text, ',' ORDER BY record_id) || '}' AS row_text,
-    to_json(kind) || ':{' || string_agg(from_text, ',' ORDER BY record_id) || '}' AS from_text
-  FROM kept GROUP BY case_id, system, kind
+  SELECT k.no, r.system, r.kind,
+    to_json(r.kind) || ':{' || string_agg(to_json(r.record_id) || ':{' || row_text || '}', ',' ORDER BY r.record_id) || '}' AS row_text,
+    to_json(r.kind) || ':{' || string_agg(to_json(r.record_id) || ':{' || from_text || '}', ',' ORDER BY r.record_id) || '}' AS from_text
+  FROM kept k JOIN recs r ON r.rec = k.rec GROUP BY k.no, r.system, r.kind
 ), systems AS (
-  SELECT case_id, system, to_json(system) || ':{' || string_agg(row_text, ',' ORDER BY kind) || '}' AS row_text,
+  SELECT no, system, to_json(system) || ':{' || string_agg(row_text, ',' ORDER BY kind) || '}' AS row_text,
     to_json(system) || ':{' || string_agg(from_text, ',' ORDER BY kind) || '}' AS from_text
-  FROM kinds GROUP BY case_id, system
+  FROM kinds GROUP BY no, system
 ), layers AS (
-  SELECT case_id, '{' || string_agg(row_text, ',' ORDER BY system) || '}' AS row_text,
+  SELECT no, '{' || string_agg(row_text, ',' ORDER BY system) || '}' AS row_text,
     '{' || string_agg(from_text, ',' ORDER BY system) || '}' AS from_text
-  FROM systems GROUP BY case_id
+  FROM systems GROUP BY no
 )
-SELECT case_id, sha256(row_text), sha256(from_text), row_text, from_text FROM layers ORDER BY 1
+SELECT no, sha256(row_text), sha256(from_text), row_text, from_text FROM layers ORDER BY 1
 """
 _OWN = """
-SELECT record_id, to_json(system) AS s, to_json(kind) AS k, string_agg(to_json(field) || ':' || v, ',' ORDER BY field) AS state_row,
-       string_agg(to_json(field) || ':' || to_json(p), ',' ORDER BY field) AS from_row
-FROM (SELECT *, row_number() OVER (PARTITION BY record_id, field ORDER BY t NULLS LAST, seq NULLS LAST, v, p) AS rn
-      FROM ev WHERE system = $system AND kind = $kind AND type = 'create' AND field IS NOT NULL AND known IN ('start', 'static')
-        AND record_id IN (SELECT case_id FROM cases))
-WHERE rn = 1 GROUP BY record_id, system, kind ORDER BY record_id
+SELECT record_id, string_agg(to_json(field) || ':' || v, ',' ORDER BY field), string_agg(to_json(field) || ':' || to_json(p), ',' ORDER BY field)
+FROM (SELECT r.record_id, u.field, e.v, e.p,
+             row_number() OVER (PARTITION BY e.rec, e.fld ORDER BY e.t NULLS LAST, e.seq NULLS LAST, e.v, e.p) AS rn
+      FROM ev e JOIN recs r ON r.rec = e.rec JOIN rules u ON u.fld = e.fld
+      WHERE r.own AND e.op = 1 AND e.known IN ('start', 'static'))
+WHERE rn = 1 GROUP BY record_id ORDER BY record_id
 """
 
 
-def cut_states(
-    con: Any,
-    cases: Iterable[CutCase],
-    record: tuple[str, str],
-    *,
-    owners: Mapping[str, str] | None = None,
-    skew_us: Mapping[str, int] | None = None,
-) -> Cuts:
-    """State(cut) of every case from the table `ev` (see `load`).
+def cut_states(con: Any, cases: Iterable[CutCase], *, owners: Mapping[str, str] | None = None) -> Cuts:
+    """State(cut) of every case from the tables of `load`.
 
-    `record` is the requests' own (system, kind): the opening record enters by its id with the fields that the opening itself gave;
-    other records of that kind enter where `owners` (record id -> requester) names the same requester. `skew_us` is d of each other system.
+    Other records of the requests' own kind enter a state where `owners` (record id -> requester) names the same requester; a request's
+    own record never does (see `opening_rows`).
     """
     cases = sorted(cases, key=lambda c: c.case_id)
-    keys = {(c.organisation, snapshot_us(c.cut_us)) for c in cases if c.organisation is not None}
-    bases: dict[tuple[str | None, int], str] = {key: f"snapshot of {key[0]} at {key[1]}" for key in keys}
-    con.execute(
-        "CREATE OR REPLACE TEMP TABLE cases(case_id VARCHAR, organisation VARCHAR, requester VARCHAR, cut BIGINT, base_id VARCHAR)"
-    )
     con.execute("CREATE OR REPLACE TEMP TABLE owners(record_id VARCHAR, requester VARCHAR)")
-    con.execute("CREATE OR REPLACE TEMP TABLE skew(system VARCHAR, d BIGINT)")
-    rows = [(c.case_id, c.organisation, c.requester, c.cut_us, bases.get((c.organisation, snapshot_us(c.cut_us)))) for c in cases]
-    _fill(con, "cases", [*rows, *((name, org, None, at, None) for (org, at), name in sorted(bases.items(), key=str))])
     _fill(con, "owners", sorted((owners or {}).items()))
-    _fill(con, "skew", sorted((skew_us or {}).items()))
-    con.execute(_SCOPED, {"system": record[0], "kind": record[1]})
-    for statement in (_ALIVE, _FIELDS, _ROWS, _PRIVATE):
-        con.execute(statement)
     result = Cuts({c.case_id: StateAtCut() for c in cases}, {}, 0)
-    for case_id, what in con.execute(_AMBIGUOUS).fetchall():
-        if case_id in result.states:
-            result.states[case_id].ambiguous.append(what)
-    for case_id, what in con.execute(_UNREBUILDABLE).fetchall():
-        if case_id in result.states:
-            result.states[case_id].unrebuildable.append(what)
-    private = {case_id for (case_id,) in con.execute("SELECT case_id FROM private").fetchall()}
-    layers: dict[str, tuple[str, str]] = {}
-    for case_id, digest, from_digest, text, from_text in con.execute(_LAYERS).fetchall():
-        layers[case_id] = (digest, from_digest)
-        result.texts.setdefault(digest, text)
-        result.texts.setdefault(from_digest, from_text)
-    for case_id, _, _, _, base_id in rows:
-        own = layers.get(case_id)
-        shared = layers.get(base_id) if base_id and case_id not in private else None
-        for layer in (shared, own):
-            if layer is not None:
-                result.states[case_id].parts.append(layer[0])
-                result.states[case_id].provenance.append(layer[1])
-    result.untimed = con.execute("SELECT count(*) FROM ev WHERE t IS NULL OR k IS NULL").fetchone()[0]
+    alone = _fold(con, cases, result, shared=True)
+    if alone:
+        # A record of the month's snapshot is gone since: layers only add, so such a case gets a whole state of its own.
+        _fold(con, [c for c in cases if c.case_id in alone], result, shared=False)
+    result.untimed = con.execute("SELECT count(*) FROM ev WHERE seen_from IS NULL").fetchone()[0]
     return result
 
 
-def opening_rows(con: Any, record: tuple[str, str]) -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
-    """Record id of each case -> (fields given by the opening itself, their source references), whatever their time stamp says."""
+def _fold(con: Any, cases: list[CutCase], result: Cuts, *, shared: bool) -> set[str]:
+    """Folds the log for each case into `result`; returns the cases whose month's snapshot holds a record that is gone."""
+    months = sorted({(c.organisation, snapshot_us(c.cut_us)) for c in cases if c.organisation is not None}) if shared else []
+    bases: dict[tuple[str | None, int], int] = {month: number for number, month in enumerate(months)}
+    rows: list[tuple[Any, ...]] = [(number, None, organisation, None, at, None, _EVER) for (organisation, at), number in bases.items()]
+    for number, case in enumerate(cases, len(rows)):
+        month = (case.organisation, snapshot_us(case.cut_us))
+        base = bases.get(month) if case.organisation is not None else None
+        rows.append((number, case.case_id, case.organisation, case.requester, case.cut_us, base, month[1] if base is not None else _EVER))
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE cases(no INTEGER, case_id VARCHAR, organisation VARCHAR, requester VARCHAR, cut BIGINT, base INTEGER, since BIGINT)"
+    )
+    _fill(con, "cases", rows)
+    for statement in (_SCOPED, _ALIVE, _FIELDS, _AMBIGUOUS, _ROWS):
+        con.execute(statement)
+    alone = {case_id for (case_id,) in con.execute(_PRIVATE).fetchall()} if shared else set()
+    for case_id, *where in con.execute(_AMBIGUITIES).fetchall():
+        if case_id is not None and case_id not in alone:
+            result.states[case_id].ambiguous.append(Ambiguity(*where))
+    for case_id, what in con.execute(_UNREBUILDABLE).fetchall():
+        if case_id not in alone:
+            result.states[case_id].unrebuildable.append(what)
+    layers: dict[int, tuple[str, str]] = {}
+    for number, digest, from_digest, text, from_text in con.execute(_LAYERS).fetchall():
+        layers[number] = (digest, from_digest)
+        result.texts.setdefault(digest, text)
+        result.texts.setdefault(from_digest, from_text)
+    for number, case_id, _, _, _, base, _ in rows:
+        if case_id is None or case_id in alone:
+            continue
+        for layer in (layers.get(base) if base is not None else None, layers.get(number)):
+            if layer is not None:
+                result.states[case_id].parts.append(layer[0])
+                result.states[case_id].provenance.append(layer[1])
+    return alone
+
+
+def opening_rows(con: Any) -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
+    """Record id of the requests' own kind -> (fields given by its opening itself, their source references), whatever their stamps say."""
     import json
 
-    rows = con.execute(_OWN, {"system": record[0], "kind": record[1]}).fetchall()
-    return {rid: (json.loads("{" + state + "}"), json.loads("{" + source + "}")) for rid, _, _, state, source in rows}
+    rows = con.execute(_OWN).fetchall()
+    return {rid: (json.loads("{" + state + "}"), json.loads("{" + source + "}")) for rid, state, source in rows}
 
 
-def _fill(con: Any, table: str, rows: list[tuple[Any, ...]]) -> None:
+def _fill(con: Any, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
     if rows:
-        con.execute(
-            f"INSERT INTO {table} SELECT * FROM (SELECT {', '.join('unnest(?)' for _ in rows[0])})",
-            [list(c) for c in zip(*rows, strict=True)],
-        )
+        columns = ", ".join("unnest(?)" for _ in rows[0])
+        con.execute(f"INSERT INTO {table} SELECT {columns}", [list(c) for c in zip(*rows, strict=True)])
 
 
 def measure_skew(con: Any, record: tuple[str, str], *, minimum_pairs: int = 30) -> dict[str, int]:

@@ -183,17 +183,12 @@ def _record_cases(shard: Shard, cases: Sequence[Case]) -> None:
     mine = {c.requester for c in candidates}
     earlier_ids = {rid for rid, requester in owners.items() if requester in mine}
     con = connect(clean.folder, spill=shard.folder / ".spill")
-    load(
-        con,
-        clean.codebook,
-        [c.organisation for c in candidates if c.organisation],
-        earlier_ids | {c.record_id for c in candidates},
-        clean.record,
-    )
+    organisations = [c.organisation for c in candidates if c.organisation]
+    wanted = earlier_ids | {c.record_id for c in candidates}
+    load(con, clean.codebook, organisations, wanted, clean.record, skew_us=shard.work.skew_us)
     asked = [CutCase(c.record_id, c.organisation, c.requester, started_us(c)) for c in candidates]
-    own_owners = {rid: owners[rid] for rid in earlier_ids}
-    cuts = cut_states(con, asked, clean.record, owners=own_owners, skew_us=shard.work.skew_us)
-    own = opening_rows(con, clean.record)
+    cuts = cut_states(con, asked, owners={rid: owners[rid] for rid in earlier_ids})
+    own = opening_rows(con)
     con.close()
     shutil.rmtree(shard.folder / ".spill", ignore_errors=True)
     history = {c.record_id: c for c in read_cases(clean, earlier_ids)}
@@ -241,8 +236,6 @@ def _record_case(
     cut = started_us(case)
     state = cuts.states[case.record_id]
     difficulty = _difficulty(case)
-    if state.ambiguous:
-        return shard.drop(case, outcome.workflow, "ambiguous_state", state.ambiguous[0], difficulty)
     if state.unrebuildable:
         return shard.drop(case, outcome.workflow, "state_unknown", state.unrebuildable[0], difficulty)
     now, unclear = in_force(shard.versions, cut)
@@ -270,6 +263,10 @@ def _record_case(
     finish = ToolCall(tool=FINISH, arguments={"code": case.code, "about": about})
     writes = [w for w in case.writes if w.at_us is None or w.at_us >= cut]
     built = _build(shard, task, outcome.outcome_class, finish, writes=writes)
+    for unclear_field in state.ambiguous:
+        if unclear_field.record_id in built.touched:
+            where = f"{unclear_field.system}.{unclear_field.kind}.{unclear_field.field}"
+            return shard.drop(case, outcome.workflow, "ambiguous_state", where, difficulty)
     trivial = shard.work.trivial_p.get(case.record_id, 0.0) >= spec.select.triviality_p
     _decide(shard, case, task, built, trivial=trivial, difficulty=difficulty)
 
@@ -442,6 +439,8 @@ class Built:
     reason: str = ""
     detail: str = ""
     grade: Grade | None = None
+    touched: frozenset[str] = frozenset()
+    """Records that the outcome names or that the reference looks at."""
 
 
 def _build(
@@ -459,6 +458,23 @@ def _build(
     """Finds the reference and plays it through a real episode under the grader."""
     taskset = shard.taskset
     taskset.tasks = {task.task_id: task}
+    named = {w.record_id for w in writes} | {str(v) for w in writes for v in w.fields.values()} | {str(finish.arguments.get("about"))}
+    built = _found(taskset, task, outcome_class, finish, writes, known, calls, reads, answer)
+    built.touched = built.touched | named
+    return built
+
+
+def _found(
+    taskset: TaskSet,
+    task: TaskSpec,
+    outcome_class: str,
+    finish: ToolCall,
+    writes: Sequence[Any],
+    known: Mapping[str, list[dict[str, Any]]] | None,
+    calls: Sequence[ToolCall],
+    reads: Sequence[ToolCall],
+    answer: Mapping[str, Any] | None,
+) -> Built:
     try:
         episode = Episode(taskset)
         episode.reset(task.task_id)
@@ -517,18 +533,19 @@ def _played(taskset: TaskSet, task: TaskSpec, answer: Answer) -> Built:
         return Built(reason="no_reference", detail=str(error)[:200])
     grade = trace.grade
     assert grade is not None
+    touched = frozenset(ref.record_id for entry in trace.journal.entries for ref in entry.reads)
     if grade.full:
-        return Built(answer=answer, grade=grade)
+        return Built(answer=answer, grade=grade, touched=touched)
     rules = sorted({v.rule for v in grade.violations} & {r.id for r in task.rules})
     if rules:
-        return Built(reason="breaks_rule", detail=", ".join(rules), grade=grade)
+        return Built(reason="breaks_rule", detail=", ".join(rules), grade=grade, touched=touched)
     refused = next((e for e in trace.journal.entries if not e.ok), None)
     why = (
         f"{refused.call.tool} is refused: {refused.refusal.kind.value}"
         if refused and refused.refusal
         else "its replay is not full"
     )
-    return Built(reason="no_reference", detail=why, grade=grade)
+    return Built(reason="no_reference", detail=why, grade=grade, touched=touched)
 
 
 def _decide(shard: Shard, case: Case, task: TaskSpec, built: Built, *, trivial: bool, difficulty: tuple[str, ...]) -> None:

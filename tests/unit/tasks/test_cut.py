@@ -17,7 +17,7 @@ from pipeline.tables import frame
 from schemas.events import EVENT_COLUMNS
 from schemas.files import canonical_json, sha256_text
 from schemas.records import CodeBook
-from tasks.cut import CutCase, Cuts, connect, cut_states, load, measure_skew, opening_rows
+from tasks.cut import Ambiguity, CutCase, Cuts, connect, cut_states, load, measure_skew, opening_rows
 
 CUT = datetime(2025, 6, 10, 12, 0, tzinfo=UTC)
 RECORD = ("desk", "ticket")
@@ -183,9 +183,9 @@ def cuts(
     random.Random(shuffle).shuffle(rows)
     con = connect()
     con.register("events", frame(rows, EVENT_COLUMNS).to_arrow())
-    load(con, BOOK, ["O1"], ["T1", *(owners or {})], RECORD)
+    load(con, BOOK, ["O1"], ["T1", *(owners or {})], RECORD, skew_us=skew)
     case = CutCase("T1", "O1", "U1", int(CUT.timestamp() * 1_000_000))
-    return cut_states(con, [case], RECORD, owners=owners, skew_us=skew), con
+    return cut_states(con, [case], owners=owners), con
 
 
 def state_of(found: Cuts, *, provenance: bool = False) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def test_each_case_of_the_cut_has_its_right_answer(name: str, zone: str) -> None
 
 def test_the_opening_record_enters_by_id_with_what_the_opening_gave() -> None:
     _, con = cuts(OPENING)
-    fields, sources = opening_rows(con, RECORD)["T1"]
+    fields, sources = opening_rows(con)["T1"]
     assert fields == {"subject": "help"}
     assert set(sources) == {"subject"}
 
@@ -231,7 +231,7 @@ def test_a_tie_without_order_and_with_different_values_is_ambiguous() -> None:
     tie = [row("shop", "order", "A", ago(days=1), "status", v) for v in ("placed", "packed")]
     for shuffle in range(5):
         found, _ = cuts([*OPENING, *order("A", OLD, seq=None), *tie], shuffle=shuffle)
-        assert found.states["T1"].ambiguous == ["shop.order.status of A"]
+        assert found.states["T1"].ambiguous == [Ambiguity("shop", "order", "A", "status")]
     same = [row("shop", "order", "A", ago(days=1), "status", "placed") for _ in range(2)]
     assert not cuts([*OPENING, *order("A", OLD, seq=None), *same])[0].states["T1"].ambiguous
 
