@@ -32,11 +32,11 @@ def code_version(*packages: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path, name: str = MANIFEST) -> Manifest:
     """The manifest of a finished stage folder. Raises StageError where it is missing or not one."""
-    path = folder / MANIFEST
+    path = folder / name
     if not path.exists():
-        raise StageError(f"{folder} holds no finished stage ({MANIFEST} is missing); run the stage before this one")
+        raise StageError(f"{folder} holds no finished stage ({name} is missing); run the stage before this one")
     try:
         return Manifest.model_validate(read_json(path))
     except (ValidationError, SourceError) as error:

@@ -55,6 +55,8 @@ class Stage:
     shards: Callable[[], Sequence[Shard]]
     work: Callable[[Any, Path], None]
     finish: Callable[[list[Path], Path], Mapping[str, int]]
+    manifest: str = MANIFEST
+    """Name of the stage's own manifest, where `manifest.json` is a file of its output (a task set's)."""
 
     @property
     def key(self) -> str:
@@ -90,7 +92,7 @@ def _teaching(out: Path) -> Iterator[None]:
 def finished(stage: Stage) -> Manifest | None:
     """The manifest, if the stage's output is whole and of this key; else None."""
     try:
-        manifest = read_manifest(stage.out)
+        manifest = read_manifest(stage.out, stage.manifest)
     except StageError:
         return None  # nothing there, or what is there is not whole: it is made again
     if manifest.key != stage.key or manifest.stage != stage.name or damaged(stage.out, manifest):
@@ -148,7 +150,7 @@ def _one_shard(work: Callable[[Any, Path], None], payload: Any, folder: Path) ->
 def _publish(stage: Stage, staging: Path, counts: dict[str, int], seconds: float) -> Manifest:
     """Takes the old manifest away first and writes the new one last: a reader never takes a part for the whole."""
     out = stage.out
-    (out / MANIFEST).unlink(missing_ok=True)
+    (out / stage.manifest).unlink(missing_ok=True)
     names = sorted(p.relative_to(staging).as_posix() for p in staging.rglob("*") if p.is_file())
     keep = {*names, TIMINGS, LOCK}
     for path in sorted(out.rglob("*"), reverse=True):
@@ -174,5 +176,5 @@ def _publish(stage: Stage, staging: Path, counts: dict[str, int], seconds: float
         files=files,
     )
     write_json(out / TIMINGS, {"seconds": round(seconds, 3)})
-    write_text(out / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
+    write_text(out / stage.manifest, manifest.model_dump_json(indent=1) + "\n")
     return manifest

@@ -129,6 +129,8 @@ class TaskSpec(Frozen):
     slice: Slice = "train"
     grades: tuple[str, ...] = ()
     """Marks such as "no_policy", "no_requester", "generated_request"."""
+    canary: str = ""
+    """GUID of the hold-out; in held-out tasks only, never shown to an agent."""
 
 
 class Outcome(Frozen):
@@ -171,6 +173,8 @@ class Answer(Frozen):
     outcome_class: str
     reference: tuple[ReferenceStep, ...]
     bounds: ScoreBounds | None = None
+    canary: str = ""
+    """GUID of the hold-out; in held-out answers only."""
 
 
 class Trajectory(Frozen):
