@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import marshal
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,9 +19,8 @@ _TYPE = re.compile(r"_[0-9A-F]{8}.*")
 _WORD = re.compile(r"\w+")
 MESSAGES = "messages"
 """Field under which an earlier case holds its public messages."""
-KEPT = 20_000
-"""Contents whose leaves are kept: a digest names its value, so they never go stale."""
-_leaves: OrderedDict[str, tuple[Leaf, ...]] = OrderedDict()
+KEPT_ROWS = 400_000
+"""Rows whose leaves are kept. States of one organisation share most rows, so each is walked once, not once a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +56,47 @@ def nested(value: Any, path: str = "", key: str = "") -> Iterator[tuple[str, str
         yield path, key, value
 
 
-def leaves_of(content: Callable[[str], Any], digest: str) -> tuple[Leaf, ...]:
-    """Every scalar of one part of a state."""
-    found = _leaves.get(digest)
+@dataclass(slots=True, eq=False)
+class Row:
+    """One record as some state holds it; the same row of another state is the same object."""
+
+    system: str
+    kind: str
+    record_id: str
+    leaves: tuple[Leaf, ...]
+
+
+_rows: dict[tuple[str, str, str, bytes], Row] = {}
+_parts: dict[str, tuple[Row, ...]] = {}
+"""Digest -> its rows: a digest names its value, so neither ever goes stale."""
+
+
+def rows_of(content: Callable[[str], Any], digest: str) -> tuple[Row, ...]:
+    """The rows of one part of a state."""
+    found = _parts.get(digest)
     if found is None:
-        found = tuple(
-            Leaf(system, kind, record_id, name, inner, key or name, scalar)
+        if len(_rows) > KEPT_ROWS:
+            _rows.clear()
+            _parts.clear()
+        found = _parts[digest] = tuple(
+            _row(system, kind, record_id, row)
             for system, kinds in content(digest).items()
             for kind, rows in kinds.items()
             for record_id, row in rows.items()
-            for name, value in row.items()
-            for inner, key, scalar in nested(value)
         )
-        _leaves[digest] = found
-        if len(_leaves) > KEPT:
-            _leaves.popitem(last=False)
+    return found
+
+
+def _row(system: str, kind: str, record_id: str, row: dict[str, Any]) -> Row:
+    key = (system, kind, record_id, marshal.dumps(row, 2))
+    found = _rows.get(key)
+    if found is None:
+        leaves = (
+            Leaf(system, kind, record_id, name, inner, nearest or name, scalar)
+            for name, value in row.items()
+            for inner, nearest, scalar in nested(value)
+        )
+        found = _rows[key] = Row(system, kind, record_id, tuple(leaves))
     return found
 
 
@@ -82,35 +107,48 @@ def declared_systems(task: TaskSpec) -> frozenset[str]:
     )
 
 
-def state_leaves(data: LeakInput, task: TaskSpec, *, declared: bool = False) -> Iterator[Leaf]:
-    """Every scalar of the task's state; those of declared systems only where `declared`."""
-    skipped = frozenset() if declared else declared_systems(task)
+def state_leaves(data: LeakInput, task: TaskSpec) -> Iterator[Leaf]:
+    """Every scalar of the task's state, without declared systems. For a few tasks; over all of them use `Parts`."""
+    skipped = declared_systems(task)
     for digest in task.state:
-        for leaf in leaves_of(data.content, digest):
-            if leaf.system not in skipped:
-                yield leaf
+        for row in rows_of(data.content, digest):
+            if row.system not in skipped:
+                yield from row.leaves
 
 
-T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
-class Parts(Generic[T]):
-    """What a check needs of a part of a state, made once per part: tasks of one organisation share most of their state."""
+class Parts(Generic[K, V]):
+    """What a check needs to know of states: `make` is asked once for each different row, `join` once for each part of a state."""
 
-    def __init__(self, data: LeakInput, make: Callable[[list[Leaf]], T]) -> None:
-        self._data, self._make = data, make
-        self._made: dict[tuple[str, frozenset[str]], T] = {}
+    def __init__(
+        self, data: LeakInput, make: Callable[[Row], dict[K, V]], join: Callable[[V, V], V] = lambda first, _: first
+    ) -> None:
+        """`make`: what a row holds that matters, most often nothing; `join`: of two values under one key, the one to keep."""
+        self._data, self._make, self._join = data, make, join
+        self._of_row: dict[Row, dict[K, V]] = {}
+        self._of_part: dict[tuple[str, frozenset[str]], dict[K, V]] = {}
 
-    def of(self, task: TaskSpec) -> Iterator[T]:
-        """For each part of the task's state what `make` says of its leaves, without those of declared systems."""
+    def of(self, task: TaskSpec) -> Iterator[dict[K, V]]:
+        """One dictionary for each part of the task's state; rows of declared systems left out."""
         skipped = declared_systems(task)
         for digest in task.state:
             key = (digest, skipped)
-            if key not in self._made:
-                self._made[key] = self._make(
-                    [leaf for leaf in leaves_of(self._data.content, digest) if leaf.system not in skipped]
-                )
-            yield self._made[key]
+            if key not in self._of_part:
+                self._of_part[key] = self._joined(row for row in rows_of(self._data.content, digest) if row.system not in skipped)
+            yield self._of_part[key]
+
+    def _joined(self, rows: Iterable[Row]) -> dict[K, V]:
+        whole: dict[K, V] = {}
+        for row in rows:
+            held = self._of_row.get(row)
+            if held is None:
+                held = self._of_row[row] = self._make(row)
+            for key, value in held.items():
+                whole[key] = self._join(whole[key], value) if key in whole else value
+        return whole
 
 
 def prompt_texts(task: TaskSpec) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tasks.leaks._plant import with_content, with_task
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found
+from tasks.leaks._walk import Found, Parts, Row
 
 KEYS = frozenset(
     (
@@ -35,9 +35,14 @@ def run(data: LeakInput) -> list[Finding]:
     workflows: dict[str, set[str]] = {}
     for code, about in data.code_book.outcomes.items():
         workflows.setdefault(about.workflow, set()).add(code)
+
+    def telling(row: Row) -> dict[str, None]:
+        return {name: None for leaf in row.leaves for name in {leaf.field, *leaf.inner.split("/")} & keys}
+
+    parts = Parts(data, telling)
     held: dict[str, set[str]] = {}
     for task in data.tasks:
-        digests = [*task.state, *task.policies]
+        digests = list(task.policies)
         for system in task.systems:
             digests += [
                 v.removeprefix("content:") for _, v in _pairs(system.config) if isinstance(v, str) and v.startswith("content:")
@@ -49,6 +54,8 @@ def run(data: LeakInput) -> list[Finding]:
             # A tool that lists every code tells nothing; one that lists the right one alone does.
             if len(own) == 1 and len(workflows[task.workflow]) > 1:
                 found.add(f"systems/{system.name}/config", "lists one outcome code of the workflow alone", [task.task_id])
+        for name in {name for part in parts.of(task) for name in part}:
+            found.add(f"content/{name}", "a key of the grader's", [task.task_id])
         for digest in digests:
             if digest not in held:
                 held[digest] = {key for key, _ in _pairs(data.content(digest))} & keys

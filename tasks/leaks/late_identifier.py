@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tasks.leaks._plant import with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import TOKEN, Found, Leaf, Parts, bare, must_instant, prompt_texts
+from tasks.leaks._walk import TOKEN, Found, Parts, Row, bare, must_instant, prompt_texts
 
 
 def run(data: LeakInput) -> list[Finding]:
@@ -15,20 +15,21 @@ def run(data: LeakInput) -> list[Finding]:
     if not first:
         raise ValueError("nobody says when identifiers were first seen")
 
-    def latest(leaves: list[Leaf]) -> dict[str, tuple[datetime, str]]:
-        """Path -> (latest first sight, identifier) of the identifiers in this part."""
+    def latest(row: Row) -> dict[str, tuple[datetime, str]]:
+        """Path -> (latest first sight, identifier) of the identifiers in this row."""
         held: dict[str, tuple[datetime, str]] = {}
-        for leaf in leaves:
-            names = [leaf.record_id]
-            if isinstance(leaf.value, str):
-                names += [leaf.value] if leaf.value in first else TOKEN.findall(leaf.value)
+        at = _seen(first, row.record_id)
+        if at is not None:
+            held[f"state/{row.system}/{row.kind}"] = (at, row.record_id)
+        for leaf in row.leaves:
+            names = [leaf.value] if leaf.value in first else TOKEN.findall(leaf.value) if isinstance(leaf.value, str) else []
             for name in names:
                 at = _seen(first, name)
                 if at is not None and (leaf.path not in held or at > held[leaf.path][0]):
                     held[leaf.path] = (at, name)
         return held
 
-    parts = Parts(data, latest)
+    parts = Parts(data, latest, max)
     for task in data.tasks:
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
         named = [("opening", name) for name in (task.opening.requester_id, task.opening.record.record_id)]

@@ -11,7 +11,19 @@ from datetime import datetime, timedelta
 
 from tasks.leaks._plant import with_field
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Leaf, Parts, Time, fact_texts, instant, must_instant, prompt_texts, state_leaves, times_in
+from tasks.leaks._walk import (
+    Found,
+    Leaf,
+    Parts,
+    Row,
+    Time,
+    fact_texts,
+    instant,
+    must_instant,
+    prompt_texts,
+    state_leaves,
+    times_in,
+)
 
 HANDLED = re.compile(
     r"(?:resolved|closed|solved|refunded|cancelled|granted|refused|denied|updated|handled|decided|completed|credited|restored|"
@@ -28,28 +40,23 @@ def run(data: LeakInput) -> list[Finding]:
     planned = {name for name, rule in fields.items() if rule.planned_future}
     stamps = {name for name, rule in fields.items() if rule.type in ("time", "date")}
 
-    def times(leaves: list[Leaf]) -> tuple[dict[str, datetime], list[tuple[str, Time]]]:
-        """Path -> its latest plain time; and the times that could be read in two ways."""
-        latest: dict[str, datetime] = {}
-        unclear = []
-        for leaf in leaves:
+    def times(row: Row) -> dict[tuple[str, Time | None], datetime]:
+        """(path, None) -> its latest plain time; (path, time) for each time that could be read in two ways."""
+        held: dict[tuple[str, Time | None], datetime] = {}
+        for leaf in row.leaves:
             name = f"{leaf.system}.{leaf.kind}.{leaf.field}"
-            if name in planned:
-                continue
-            for time in _times(leaf, is_stamp=name in stamps):
-                if len(set(time.readings)) > 1:
-                    unclear.append((leaf.path, time))
-                elif leaf.path not in latest or time.readings[0] > latest[leaf.path]:
-                    latest[leaf.path] = time.readings[0]
-        return latest, unclear
+            for time in () if name in planned else _times(leaf, is_stamp=name in stamps):
+                key = (leaf.path, time if len(set(time.readings)) > 1 else None)
+                held[key] = max(held.get(key, time.readings[0]), time.readings[0])
+        return held
 
-    parts = Parts(data, times)
+    parts = Parts(data, times, max)
     for task in data.tasks:
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
-        for latest, unclear in parts.of(task):
-            late = {path for path, at in latest.items() if at > cut} | {path for path, time in unclear if time.after(cut)}
-            for path in late:
-                found.add(path, "a time after the cut", [task.task_id])
+        for part in parts.of(task):
+            for (path, unclear), at in part.items():
+                if at > cut if unclear is None else unclear.after(cut):
+                    found.add(path, "a time after the cut", [task.task_id])
         for path, text in (*prompt_texts(task), *fact_texts(task)):
             # The requester's answers are later words by nature; what they may not hold are stamps of the handling.
             opening = path.startswith("opening")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tasks.leaks._plant import with_field
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Leaf, Parts
+from tasks.leaks._walk import Found, Parts, Row
 
 HIDDEN = ("post_hoc", "never")
 
@@ -17,21 +17,22 @@ def run(data: LeakInput) -> list[Finding]:
     # A nested key gives the outcome away as a field does; a name that some system may show is no evidence by itself.
     telling = {name.rsplit(".", 1)[1] for name in hidden} - shown
 
-    def bad(leaves: list[Leaf]) -> set[tuple[str, str]]:
+    def bad(row: Row) -> dict[tuple[str, str], None]:
         """(path, what is wrong with it)."""
-        seen = set()
-        for leaf in leaves:
+        seen: dict[tuple[str, str], None] = {}
+        for leaf in row.leaves:
             name = f"{leaf.system}.{leaf.kind}.{leaf.field}"
             if name in hidden:
-                seen.add((leaf.path, f"{name} is {fields[name].known_at}"))
+                seen[leaf.path, f"{name} is {fields[name].known_at}"] = None
             elif leaf.inner and leaf.key in telling:
-                seen.add((leaf.path, f"the key {leaf.key} is decided by the handling"))
+                seen[leaf.path, f"the key {leaf.key} is decided by the handling"] = None
         return seen
 
     parts = Parts(data, bad)
     for task in data.tasks:
-        for path, detail in {one for part in parts.of(task) for one in part}:
-            found.add(path, detail, [task.task_id])
+        for part in parts.of(task):
+            for path, detail in part:
+                found.add(path, detail, [task.task_id])
     return found.findings()
 
 

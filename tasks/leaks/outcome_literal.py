@@ -6,7 +6,7 @@ import re
 
 from tasks.leaks._plant import with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Leaf, Parts, prompt_texts
+from tasks.leaks._walk import Found, Parts, Row, prompt_texts
 
 
 def run(data: LeakInput) -> list[Finding]:
@@ -21,34 +21,34 @@ def run(data: LeakInput) -> list[Finding]:
     labels = {code: " ".join(about.label.casefold().split()) for code, about in data.code_book.outcomes.items()}
     labels = {code: label for code, label in labels.items() if len(label.split()) > 1}
 
-    def told(leaves: list[Leaf]) -> tuple[set[str], dict[str, str]]:
-        """(paths of outcome codes, label -> path where it stands)."""
-        paths: set[str] = set()
-        labelled: dict[str, str] = {}
-        for leaf in leaves:
+    def told(row: Row) -> dict[tuple[str, str], None]:
+        """(path, "") where an outcome code stands, (path, label) where the label of some outcome does."""
+        held: dict[tuple[str, str], None] = {}
+        for leaf in row.leaves:
             if not isinstance(leaf.value, str):
                 continue
             text = leaf.value.casefold()
             if text.strip() in plain or (in_text is not None and in_text.search(leaf.value)):
-                paths.add(leaf.path)
+                held[leaf.path, ""] = None
             if " " in text:
-                labelled.update({label: leaf.path for label in labels.values() if label in text})
-        return paths, labelled
+                held.update({(leaf.path, label): None for label in labels.values() if label in text})
+        return held
 
     parts = Parts(data, told)
     for task in data.tasks:
         answer = data.answers.get(task.task_id)
-        label = labels.get(answer.outcome.code, "") if answer is not None else ""
+        own = labels.get(answer.outcome.code) if answer is not None else None
         for path, text in prompt_texts(task):
             if in_text is not None and in_text.search(text):
                 found.add(path, "an outcome code", [task.task_id])
-            elif label and label in " ".join(text.casefold().split()):
+            elif own and own in " ".join(text.casefold().split()):
                 found.add(path, "the label of the task's own outcome", [task.task_id])
-        for paths, labelled in parts.of(task):
-            for path in paths:
-                found.add(path, "an outcome code", [task.task_id])
-            if label in labelled:
-                found.add(labelled[label], "the label of the task's own outcome", [task.task_id])
+        for part in parts.of(task):
+            for path, label in part:
+                if not label:
+                    found.add(path, "an outcome code", [task.task_id])
+                elif label == own:
+                    found.add(path, "the label of the task's own outcome", [task.task_id])
     return found.findings()
 
 

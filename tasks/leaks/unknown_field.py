@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from tasks.leaks._plant import with_field
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import MESSAGES, Found, Leaf, Parts, state_leaves
+from tasks.leaks._walk import MESSAGES, Found, Parts, Row, state_leaves
 
 
 def run(data: LeakInput) -> list[Finding]:
     found = Found("unknown_field")
     known = set(data.code_book.fields)
 
-    def unknown(leaves: list[Leaf]) -> set[tuple[str, str, str]]:
-        names = {(leaf.system, leaf.kind, leaf.field) for leaf in leaves if leaf.field != MESSAGES}
-        return {name for name in names if ".".join(name) not in known}
+    def unknown(row: Row) -> dict[str, None]:
+        names = {leaf.field for leaf in row.leaves if leaf.field != MESSAGES}
+        return {f"{row.system}/{row.kind}/{name}": None for name in names if f"{row.system}.{row.kind}.{name}" not in known}
 
     parts = Parts(data, unknown)
     for task in data.tasks:
-        for name in {one for part in parts.of(task) for one in part}:
-            found.add(f"state/{'/'.join(name)}", f"{'.'.join(name)} is not in the code book", [task.task_id])
+        for part in parts.of(task):
+            for name in part:
+                found.add(f"state/{name}", f"{name.replace('/', '.')} is not in the code book", [task.task_id])
     return found.findings()
 
 

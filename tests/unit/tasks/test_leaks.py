@@ -99,6 +99,15 @@ def test_resolution_text_in_the_state_is_found_and_house_style_is_not() -> None:
     assert found("resolution_text", with_text(SMALL, 0, lambda text: f"{text} {greeting}")) == {"passed"}
 
 
+@pytest.mark.parametrize("quote", ["Last comment in request #5:\n\n{}", "> {}", "On 3 May Anna wrote:\n{}"])
+def test_what_an_agent_quotes_of_the_request_is_no_resolution_text(quote: str) -> None:
+    task = SMALL.tasks[0]
+    later = {**SMALL.later_messages, task.task_id: (quote.format(task.opening.text),)}
+    assert found("resolution_text", replace(SMALL, later_messages=later)) == {"passed"}
+    said = {**SMALL.later_messages, task.task_id: (task.opening.text,)}
+    assert found("resolution_text", replace(SMALL, later_messages=said)) == {"failed"}
+
+
 def test_a_role_of_a_late_identity_is_late_too_and_the_requesters_answers_may_hold_new_ids() -> None:
     name = token("PERSON", "new")
     late = replace(SMALL, first_seen={**SMALL.first_seen, name: "2026-01-01T00:00:00Z"})
