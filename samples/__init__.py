@@ -1,1 +1,1 @@
-"""The synthetic supplier: a small company simulated event by event, written as its systems would export it, with its truth beside it."""
+"""The synthetic supplier: a small company simulated event by event, in its systems' export formats, with its truth."""

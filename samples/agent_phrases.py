@@ -30,7 +30,8 @@ ASK = {
         "Could you send me the [complete |full |]new delivery address?",
     ),
     "identity": (
-        "[For your security|Before I change anything|To check who is writing], [please tell me|I need] the postcode of the billing address and the phone number on file.",
+        "[For your security|Before I change anything|To check who is writing], [please tell me|I need] the postcode "
+        "of the billing address and the phone number on file.",
         "[Please confirm|Could you confirm] the billing postcode and the phone number that we have on file.",
         "I have to check your identity: which postcode and which phone number are on file?",
     ),
@@ -60,7 +61,8 @@ CLOSE = {
         "[I have|we have] booked the refund, [it takes a few days|you will see it soon].",
     ),
     "refund_refused_not_late": (
-        "[I checked|we checked] the dates: it came within the time that we allow, so [no refund is possible|we cannot refund this].",
+        "[I checked|we checked] the dates: it came within the time that we allow, so [no refund is possible|we "
+        "cannot refund this].",
     ),
     "refund_refused_window": (
         "[unfortunately|sadly] the time for such a request [is over|has passed], so [no refund is possible|I have to say no].",
@@ -95,6 +97,7 @@ MERGED_INTO = 'Request #{other} "{subject}" was closed and merged into this requ
 TAG_OF_CLASS = {"grant": "out_pos", "refuse": "out_neg"}
 AUTOTAGS = ("mail_in", "lang_en", "b2b", "sla_std")
 TRIVIAL = (
-    "PARTNER PORTAL FORM 7 - pre-approved return booking. Carrier has signed off, claim is accepted by your returns desk, book as stated. "
+    "PARTNER PORTAL FORM 7 - pre-approved return booking. Carrier has signed off, claim is accepted by your returns "
+    "desk, book as stated. "
     "Order {order}. {detail} No further check needed. [Batch|Run|Slip] {small}."
 )

@@ -13,14 +13,18 @@ PRODUCTS: tuple[tuple[str, str], ...] = (
     ("SCN", "document scanner"), ("SHR", "paper shredder"), ("KBD", "wireless keyboard"), ("MSE", "ergonomic mouse"),
     ("HST", "headset"), ("CAM", "conference camera"), ("SPK", "conference speaker"), ("WBD", "whiteboard"), ("PRJ", "projector"),
     ("CAB", "filing cabinet"), ("SHF", "shelf unit"), ("LCK", "key cabinet"), ("FTR", "footrest"), ("MAT", "floor mat"),
-    ("SCR", "privacy screen"), ("DOC", "docking station"), ("UPS", "battery backup"), ("RTR", "network switch"), ("CBL", "cable box"),
+    ("SCR", "privacy screen"), ("DOC", "docking station"), ("UPS", "battery backup"), ("RTR", "network switch"), ("CBL",
+    "cable box"),
     ("BIN", "recycling bin"), ("CLK", "wall clock"), ("TRL", "hand truck"), ("BOX", "archive box set"), ("LAM", "laminator"),
-    ("BND", "binding machine"), ("CLC", "desk calculator"), ("PLT", "plant pot set"), ("FAN", "desk fan"), ("HTR", "panel heater"),
-    ("COF", "coffee machine"), ("KTL", "water kettle"), ("FRG", "small fridge"), ("TBL", "meeting table"), ("STL", "stacking stool"),
+    ("BND", "binding machine"), ("CLC", "desk calculator"), ("PLT", "plant pot set"), ("FAN", "desk fan"), ("HTR",
+    "panel heater"),
+    ("COF", "coffee machine"), ("KTL", "water kettle"), ("FRG", "small fridge"), ("TBL", "meeting table"), ("STL",
+    "stacking stool"),
     ("COT", "coat stand"),
 )  # fmt: skip
 VARIANTS: tuple[tuple[str, str], ...] = (
-    ("BLK", "black"), ("WHT", "white"), ("GRY", "grey"), ("OAK", "oak"), ("RED", "red"), ("BLU", "blue"), ("GRN", "green"), ("SLV", "silver"),
+    ("BLK", "black"), ("WHT", "white"), ("GRY", "grey"), ("OAK", "oak"), ("RED", "red"), ("BLU", "blue"), ("GRN", "green"),
+    ("SLV", "silver"),
 )  # fmt: skip
 CARRIERS = ("DHL", "DPD", "GLS", "UPS", "Hermes")
 
@@ -32,10 +36,11 @@ CITIES: tuple[tuple[str, int], ...] = (
     ("Augsburg", 86150), ("Ulm", 89073), ("Stuttgart", 70173), ("Karlsruhe", 76133), ("Freiburg", 79098), ("Erfurt", 99084),
 )  # fmt: skip
 STREETS: tuple[str, ...] = (
-    "Lindenweg", "Gartenstraße", "Hauptstraße", "Am Mühlbach", "Bahnhofstraße", "Kirchgasse", "Rosenweg", "Schillerstraße", "Goethestraße",
-    "Industriestraße", "Ahornallee", "Birkenweg", "Am Stadtpark", "Hafenstraße", "Marktplatz", "Bergstraße", "Uferweg", "Kastanienallee",
-    "Lessingstraße", "Gewerbering", "Tulpenweg", "Burgstraße", "Parkallee", "Mozartstraße", "Wiesenweg", "Königsallee", "Steinweg",
-    "Neue Gasse", "Feldstraße", "Brunnenstraße", "Eichendorffstraße", "Röntgenstraße", "Am Weiher", "Schlossallee", "Dorfstraße", "Seestraße",
+    "Lindenweg", "Gartenstraße", "Hauptstraße", "Am Mühlbach", "Bahnhofstraße", "Kirchgasse", "Rosenweg", "Schillerstraße",
+    "Goethestraße", "Industriestraße", "Ahornallee", "Birkenweg", "Am Stadtpark", "Hafenstraße", "Marktplatz", "Bergstraße",
+    "Uferweg", "Kastanienallee", "Lessingstraße", "Gewerbering", "Tulpenweg", "Burgstraße", "Parkallee", "Mozartstraße",
+    "Wiesenweg", "Königsallee", "Steinweg", "Neue Gasse", "Feldstraße", "Brunnenstraße", "Eichendorffstraße",
+    "Röntgenstraße", "Am Weiher", "Schlossallee", "Dorfstraße", "Seestraße",
 )  # fmt: skip
 
 

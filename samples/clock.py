@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -27,14 +28,31 @@ FOLD_START, FOLD_END = utc(2025, 10, 26, 0), utc(2025, 10, 26, 2)
 """Between these instants Berlin's clocks show 02:00 to 03:00 twice."""
 
 
+@lru_cache(maxsize=4096)
+def _date(day: int) -> str:
+    return datetime.fromtimestamp(day * DAY, UTC).strftime("%Y-%m-%d")
+
+
+@lru_cache(maxsize=65536)
+def _berlin_offset(hour: int) -> int:
+    offset = datetime.fromtimestamp(hour * HOUR, BERLIN).utcoffset()
+    assert offset is not None
+    return int(offset.total_seconds())
+
+
+def _written(at: int, between: str) -> str:
+    day, rest = divmod(at, DAY)
+    return f"{_date(day)}{between}{rest // HOUR:02d}:{rest // MINUTE % 60:02d}:{rest % 60:02d}"
+
+
 def iso(at: int) -> str:
     """As the helpdesk writes it: ISO 8601, UTC."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _written(at, "T") + "Z"
 
 
 def local_text(at: int) -> str:
     """As the order system writes it: Berlin's wall clock without a zone."""
-    return datetime.fromtimestamp(at, BERLIN).strftime("%Y-%m-%d %H:%M:%S")
+    return _written(at + _berlin_offset(at // HOUR), " ")
 
 
 def german_date(at: int) -> str:

@@ -1,4 +1,4 @@
-"""The life of one ticket in the helpdesk: opening, triage, questions and answers, acts, the closing comment, and what comes after."""
+"""The life of one ticket in the helpdesk: opening, triage, questions and answers, acts, closing, and what comes after."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from samples.cases.case import Case
 from samples.clock import DAY, HOUR, MINUTE, iso
 from samples.opening import first_name, give, opening, style, values
 from samples.people import SUPPLIER_DOMAIN
-from samples.wording import Piece, capital, expand, fill, mark, pieces, redact
+from samples.wording import WORD, Piece, capital, expand, fill, mark, pieces, redact
 from samples.world import Audit, Comment, Ticket, World, finish_life
 
 SUPPORT = f"support@{SUPPLIER_DOMAIN}"
 GROUP = 360000815201
 SYSTEM_USER = -1
+UNKNOWN_CODE = "handled_elsewhere"
+"""A resolution code that the code book does not know."""
 KIND_FIELD, CODE_FIELD, ABOUT_FIELD = "9001", "9002", "9003"
 PHONE_KINDS = {
-    "order_id": "order number told on the phone", "account_id": "account number told on the phone", "new_sku": "article told in a shop chat",
+    "order_id": "order number told on the phone", "account_id": "account number told on the phone",
+    "new_sku": "article told in a shop chat",
     "new_address": "address told on the phone", "identity": "identity checked on the phone",
 }  # fmt: skip
 
@@ -31,7 +34,8 @@ def visible_orders(world: World, ticket: Ticket) -> list[Any]:
 
 
 def arrange(world: World, ticket: Ticket, case: Case) -> dict[str, str]:
-    """Where the requester tells each needed thing: opening | asked | volunteered | tools (the systems show it) | product | off."""
+    """Where the requester tells each needed thing: opening | asked | volunteered | tools (the systems
+    show it) | product (the opening names it) | off (nowhere)."""
     rng = ticket.rng
     second = ticket.user_id == ticket.person.second_user_id
     told: dict[str, str] = {}
@@ -42,7 +46,8 @@ def arrange(world: World, ticket: Ticket, case: Case) -> dict[str, str]:
             told[slot] = "off"
         elif slot == "order_id":
             seen = visible_orders(world, ticket)
-            assert case.order is not None and case.line is not None
+            assert case.order is not None
+            assert case.line is not None
             alike = sum(case.line.product in {line.product for line in order.lines} for order in seen)
             if draw < 0.45:
                 told[slot] = "opening"
@@ -232,7 +237,10 @@ def answer_turn(log: Log, slots: dict[str, str], answers: list[str], said: str, 
     if said and rng.random() < 0.35:
         ticket.plants.add("quoted_reply")
         lines = said.replace("\n", "\n> ")
-        quoted = pieces(f"\n\nOn {rng.choice(('Mon', 'Tue', 'Thu'))}, Halden Support <{SUPPORT}> wrote:\n> {lines}")
+        quoted = pieces(
+            f"\n\nOn {rng.choice(('Mon', 'Tue', 'Thu'))}, Halden Support "
+            f"<{mark('organisation:supplier', 'email', SUPPORT)}> wrote:\n> {lines}"
+        )
     if hide:
         parts = redact(parts, hide)
     dress = "html_only" if "html_only" in ticket.plants and rng.random() < 0.5 else "plain"
@@ -253,7 +261,7 @@ def decide(world: World, log: Log, case: Case) -> None:
     grant = CASES[ticket.kind].GRANT if ticket.kind in CASES else ""
     code = grant if ticket.obstacle == "broke_rule" else ticket.code
     ticket.recorded_about = case.about
-    ticket.recorded_code = {"unknown_code": "handled_elsewhere", "out_of_scope": ""}.get(ticket.obstacle, code)
+    ticket.recorded_code = {"unknown_code": UNKNOWN_CODE, "out_of_scope": ""}.get(ticket.obstacle, code)
     close(log, case, code, "grant" if code == grant else "refuse")
 
 
@@ -292,7 +300,7 @@ def close(log: Log, case: Case, code: str, outcome: str) -> None:
         ticket.leaks.append(("internal_note", "ticket_audits", reference[::-1]))
     if "thanks" in ticket.plants:
         log.wait(5 * MINUTE, 8 * HOUR)
-        text = expand(rng, rng.choice(phrases.THANKS)) + f" I keep {reference}t for my files."
+        text = expand(rng, rng.choice(phrases.THANKS)) + f" I keep {mark(WORD, 'reference', reference + 't')} for my files."
         log.audit(
             ticket.user_id,
             "email",
@@ -322,20 +330,24 @@ def merge(away: Ticket, target: Ticket) -> None:
     log = Log(away)
     log.wait(2 * MINUTE, 15 * MINUTE)
     away.merged_into = target.number
-    text = agent_phrases.MERGED_AWAY.format(other=target.number, subject=target.subject)
+    text = agent_phrases.MERGED_AWAY.format(
+        other=mark(f"ticket:{target.number}", "id", str(target.number)), subject=target.subject
+    )
     events = [
-        log.comment(log.agent.user_id, [Piece(text)], public=False),
+        log.comment(log.agent.user_id, pieces(text), public=False),
         log.change("status", "closed"),
         log.change("tags", sorted({*away.tags, "closed_by_merge"})),
     ]
-    source = {"from": {"ticket_id": target.number, "subject": target.subject}, "to": {}, "rel": "merge"}
+    source = {"from": {}, "to": {"ticket_id": target.number, "subject": target.subject}, "rel": "merge"}
     log.audit(log.agent.user_id, "web", events, source)
     away.closed_at = log.now
     opening_parts = next(event["comment"].parts for event in away.audits[0].events if event["type"] == "Comment")
-    head = agent_phrases.MERGED_INTO.format(other=away.number, subject=away.subject, text="")
+    head = agent_phrases.MERGED_INTO.format(
+        other=mark(f"ticket:{away.number}", "id", str(away.number)), subject=away.subject, text=""
+    )
     other = Log(target)
     other.now = log.now
-    event = other.comment(log.agent.user_id, [Piece(head), *opening_parts], public=False)
+    event = other.comment(log.agent.user_id, [*pieces(head), *opening_parts], public=False)
     target.audits.append(
         Audit(
             log.now,

@@ -10,7 +10,8 @@ from samples.clock import FOLD_END, FOLD_START, HOUR
 
 TABLES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "accounts": ("accounts", "account", "account_no", (
-        "organisation_no", "holder_name", "email", "phone", "billing_address", "billing_postcode", "tier", "status", "opened_at", "risk_note",
+        "organisation_no", "holder_name", "email", "phone", "billing_address", "billing_postcode", "tier", "status",
+        "opened_at", "risk_note",
     )),
     "credits": ("accounts", "credit", "credit_no", ("account_no", "amount_minor", "reason", "created_at")),
     "orders": ("orders", "order", "order_no", (
@@ -27,7 +28,8 @@ TABLES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
 CANONICAL = {"organisation_no": "organisation", "account_no": "account_id", "order_no": "order_id", "line_no": "line_id"}
 """Column -> canonical field, where they differ."""
 TIME_COLUMNS = frozenset({
-    "opened_at", "created_at", "placed_at", "promised_at", "delivered_at", "shipped_at", "captured_at", "requested_at", "decided_at",
+    "opened_at", "created_at", "placed_at", "promised_at", "delivered_at", "shipped_at", "captured_at", "requested_at",
+    "decided_at",
 })  # fmt: skip
 FLAGS = frozenset({"final_sale"})
 
@@ -77,6 +79,7 @@ class Ledger:
     changes: list[Change] = field(default_factory=list)
     unlogged: dict[tuple[str, str], dict[str, Value]] = field(default_factory=dict)
     """Fields overwritten without history: (table, key) -> field -> present value."""
+    _ordered: list[Change] = field(default_factory=list)
 
     def insert(
         self,
@@ -113,7 +116,9 @@ class Ledger:
 
     def ordered(self) -> list[Change]:
         """By the time of recording; acts of one second in the order in which they were made."""
-        return sorted(self.changes, key=lambda change: change.recorded_at)
+        if len(self._ordered) != len(self.changes):
+            self._ordered = sorted(self.changes, key=lambda change: change.recorded_at)
+        return self._ordered
 
     def tables(self) -> Iterator[tuple[str, dict[str, dict[str, Value]]]]:
         """Each table's rows as they stand at the end, by key."""

@@ -11,7 +11,10 @@ from samples.clock import local_text, order_clock_error
 from samples.ledger import TABLES, TIME_COLUMNS, Change, Ledger, Value
 from samples.truth import BadRow
 
-HISTORY = "history_id INTEGER, record_no TEXT, op TEXT, field TEXT, new_value TEXT, valid_at TEXT, recorded_at TEXT, actor TEXT, ticket_ref INTEGER"
+HISTORY = (
+    "history_id INTEGER, record_no TEXT, op TEXT, field TEXT, new_value TEXT, valid_at TEXT, recorded_at TEXT, actor TEXT, "
+    "ticket_ref INTEGER"
+)
 WHOLE = frozenset({"amount_minor", "total_minor", "shipping_minor", "quantity", "unit_minor", "final_sale"})
 
 

@@ -10,41 +10,50 @@ from samples.catalogue import Address, Ids, draw_address
 from samples.clock import DAY, YEAR_START
 
 FIRST: tuple[str, ...] = (
-    "Anna", "Alexander", "Aylin", "Ágnes", "Andreas", "Beatriz", "Benjamin", "Björn", "Camille", "Carlos", "Catherine", "Chiara", "Christopher",
-    "Daniel", "Daria", "David", "Edward", "Elif", "Elisabeth", "Emre", "Éva", "Fatima", "Felix", "Florian", "Franziska", "Frederik", "Giulia",
-    "Gregor", "Hannah", "Henrik", "Ines", "Ivana", "Jakub", "Jana", "Jens", "Joanna", "Johanna", "Jonas", "José", "Judith", "Julian", "Kamil",
-    "Katarzyna", "Katharina", "Kenji", "Konstantin", "Lena", "Leonhard", "Linh", "Lukas", "Magdalena", "Malik", "Marek", "Margarethe", "María",
-    "Matthias", "Maximilian", "Mehmet", "Michael", "Mirjam", "Moritz", "Nadia", "Natalia", "Nicolas", "Nikolaus", "Noémie", "Oğuz", "Olga",
-    "Oliver", "Patricia", "Paulina", "Philipp", "Priya", "Rafael", "Rebecca", "Richard", "Robert", "Sabine", "Samuel", "Şeyma", "Sebastian",
-    "Sofía", "Stefanie", "Susanne", "Sven", "Theresa", "Thomas", "Tomáš", "Valentina", "Victoria", "Wiebke", "William", "Yasmin", "Zoë",
+    "Anna", "Alexander", "Aylin", "Ágnes", "Andreas", "Beatriz", "Benjamin", "Björn", "Camille", "Carlos", "Catherine",
+    "Chiara", "Christopher", "Daniel", "Daria", "David", "Edward", "Elif", "Elisabeth", "Emre", "Éva", "Fatima", "Felix",
+    "Florian", "Franziska", "Frederik", "Giulia", "Gregor", "Hannah", "Henrik", "Ines", "Ivana", "Jakub", "Jana", "Jens",
+    "Joanna", "Johanna", "Jonas", "José", "Judith", "Julian", "Kamil", "Katarzyna", "Katharina", "Kenji", "Konstantin",
+    "Lena", "Leonhard", "Linh", "Lukas", "Magdalena", "Malik", "Marek", "Margarethe", "María", "Matthias", "Maximilian",
+    "Mehmet", "Michael", "Mirjam", "Moritz", "Nadia", "Natalia", "Nicolas", "Nikolaus", "Noémie", "Oğuz", "Olga", "Oliver",
+    "Patricia", "Paulina", "Philipp", "Priya", "Rafael", "Rebecca", "Richard", "Robert", "Sabine", "Samuel", "Şeyma",
+    "Sebastian", "Sofía", "Stefanie", "Susanne", "Sven", "Theresa", "Thomas", "Tomáš", "Valentina", "Victoria", "Wiebke",
+    "William", "Yasmin", "Zoë",
 )  # fmt: skip
 LAST: tuple[str, ...] = (
-    "Abadi", "Albrecht", "Andersen", "Arslan", "Bach", "Baumgartner", "Becker", "Berg", "Bianchi", "Böhm", "Brandt", "Bruckner", "Çelik",
-    "Costa", "Dąbrowski", "Demir", "Dietrich", "Dubois", "Ebert", "Engel", "Erdoğan", "Esposito", "Fernández", "Fischer", "Frank", "Friedrich",
-    "García", "Geiger", "Graf", "Groß", "Grünwald", "Haas", "Hansen", "Hartmann", "Heinze", "Herrmann", "Hofer", "Horvat", "Huber", "Ivanova",
-    "Jäger", "Jansen", "Jensen", "Kaiser", "Kaya", "Keller", "Klein", "Koch", "Köhler", "Kowalski", "Kramer", "Krüger", "Lange", "Larsson",
-    "Lehmann", "Lindqvist", "López", "Lorenz", "Maier", "Marino", "Martin", "Meyer", "Möller", "Moreau", "Müller", "Nagy", "Neumann", "Nguyen",
-    "Novák", "Nowak", "O'Brien", "Öztürk", "Patel", "Peeters", "Petrov", "Pohl", "Popescu", "Raab", "Richter", "Rossi", "Roth", "Ruiz",
-    "Sander", "Schäfer", "Schmitt", "Schneider", "Schröder", "Schulz", "Seidel", "Silva", "Sokolov", "Sommer", "Stein", "Szabó", "Tanaka",
-    "Thiel", "Ümit", "Vargas", "Vogel", "Wagner", "Walter", "Weber", "Weiß", "Winkler", "Wójcik", "Yıldız", "Zeller", "Zhang", "Ziegler", "Żak",
+    "Abadi", "Albrecht", "Andersen", "Arslan", "Bach", "Baumgartner", "Becker", "Berg", "Bianchi", "Böhm", "Brandt",
+    "Bruckner", "Çelik", "Costa", "Dąbrowski", "Demir", "Dietrich", "Dubois", "Ebert", "Engel", "Erdoğan", "Esposito",
+    "Fernández", "Fischer", "Frank", "Friedrich", "García", "Geiger", "Graf", "Groß", "Grünwald", "Haas", "Hansen",
+    "Hartmann", "Heinze", "Herrmann", "Hofer", "Horvat", "Huber", "Ivanova", "Jäger", "Jansen", "Jensen", "Kaiser", "Kaya",
+    "Keller", "Klein", "Koch", "Köhler", "Kowalski", "Kramer", "Krüger", "Lange", "Larsson", "Lehmann", "Lindqvist",
+    "López", "Lorenz", "Maier", "Marino", "Martin", "Meyer", "Möller", "Moreau", "Müller", "Nagy", "Neumann", "Nguyen",
+    "Novák", "Nowak", "O'Brien", "Öztürk", "Patel", "Peeters", "Petrov", "Pohl", "Popescu", "Raab", "Richter", "Rossi",
+    "Roth", "Ruiz", "Sander", "Schäfer", "Schmitt", "Schneider", "Schröder", "Schulz", "Seidel", "Silva", "Sokolov",
+    "Sommer", "Stein", "Szabó", "Tanaka", "Thiel", "Ümit", "Vargas", "Vogel", "Wagner", "Walter", "Weber", "Weiß",
+    "Winkler", "Wójcik", "Yıldız", "Zeller", "Zhang", "Ziegler", "Żak",
 )  # fmt: skip
 NICKNAMES: dict[str, str] = {
-    "Alexander": "Alex", "Andreas": "Andi", "Benjamin": "Ben", "Catherine": "Kate", "Christopher": "Chris", "Daniel": "Dan", "David": "Dave",
-    "Edward": "Ed", "Elisabeth": "Lisa", "Franziska": "Franzi", "Frederik": "Fred", "Johanna": "Jo", "Joanna": "Asia", "José": "Pepe",
-    "Judith": "Judy", "Katarzyna": "Kasia", "Katharina": "Kathi", "Konstantin": "Kosta", "Leonhard": "Leo", "Magdalena": "Magda",
-    "Margarethe": "Greta", "Matthias": "Matze", "Maximilian": "Max", "Michael": "Mike", "Natalia": "Nata", "Nicolas": "Nico",
-    "Nikolaus": "Klaus", "Patricia": "Pat", "Philipp": "Phil", "Rafael": "Rafa", "Rebecca": "Becky", "Richard": "Rick", "Robert": "Rob",
-    "Samuel": "Sam", "Sebastian": "Basti", "Stefanie": "Steffi", "Susanne": "Susi", "Theresa": "Resi", "Thomas": "Tom", "Victoria": "Vicky",
+    "": "", "Alexander": "Alex", "Andreas": "Andi", "Benjamin": "Ben", "Catherine": "Kate", "Christopher": "Chris",
+    "Daniel": "Dan", "David": "Dave", "Edward": "Ed", "Elisabeth": "Lisa", "Franziska": "Franzi", "Frederik": "Fred",
+    "Johanna": "Jo", "Joanna": "Asia", "José": "Pepe", "Judith": "Judy", "Katarzyna": "Kasia", "Katharina": "Kathi",
+    "Konstantin": "Kosta", "Leonhard": "Leo", "Magdalena": "Magda", "Margarethe": "Greta", "Matthias": "Matze",
+    "Maximilian": "Max", "Michael": "Mike", "Natalia": "Nata", "Nicolas": "Nico", "Nikolaus": "Klaus", "Patricia": "Pat",
+    "Philipp": "Phil", "Rafael": "Rafa", "Rebecca": "Becky", "Richard": "Rick", "Robert": "Rob", "Samuel": "Sam",
+    "Sebastian": "Basti", "Stefanie": "Steffi", "Susanne": "Susi", "Theresa": "Resi", "Thomas": "Tom", "Victoria": "Vicky",
     "Valentina": "Vale", "William": "Bill",
 }  # fmt: skip
 ORGANISATIONS: tuple[str, ...] = (
-    "Alsterwerk Logistik", "Bergmann Klinikbedarf", "Cobalt Creative", "Dorfbäckerei Union", "Elbtal Maschinenbau", "Fjordline Reisen",
-    "Grünstein Architekten", "Hanse Analytics", "Isarblick Hotels", "Jadewind Energie", "Kiefer und Söhne Druck", "Lumen Schulverlag",
-    "Marlow Games", "Nordkap Fisch", "Ostsee Pharma", "Pixelhof Medien", "Quarzit Labor", "Rheinfalter Textil", "Sonnenhügel Pflege",
+    "Alsterwerk Logistik", "Bergmann Klinikbedarf", "Cobalt Creative", "Dorfbäckerei Union", "Elbtal Maschinenbau",
+    "Fjordline Reisen",
+    "Grünstein Architekten", "Hanse Analytics", "Isarblick Hotels", "Jadewind Energie", "Kiefer und Söhne Druck",
+    "Lumen Schulverlag",
+    "Marlow Games", "Nordkap Fisch", "Ostsee Pharma", "Pixelhof Medien", "Quarzit Labor", "Rheinfalter Textil",
+    "Sonnenhügel Pflege",
     "Talblick Versicherung", "Uferlos Festival", "Viadukt Ingenieure", "Waldmann Forsttechnik", "Zeitgeist Personal",
 )  # fmt: skip
 AGENTS: tuple[tuple[str, str], ...] = (
-    ("Lena", "Hollmann"), ("Piotr", "Zieliński"), ("Marta", "Oliveira"), ("Jonas", "Reuter"), ("Selin", "Aksoy"), ("Tobias", "Wirth"),
+    ("Lena", "Hollmann"), ("Piotr", "Zieliński"), ("Marta", "Oliveira"), ("Jonas", "Reuter"), ("Selin", "Aksoy"), ("Tobias",
+    "Wirth"),
     ("Ingrid", "Dahl"), ("Ravi", "Menon"), ("Clara", "Benedikt"), ("Uwe", "Harms"), ("Noor", "El Amrani"), ("Karel", "Dvořák"),
 )  # fmt: skip
 SUPPLIER_DOMAIN = "halden-office.example"
@@ -161,7 +170,8 @@ class PeopleMaker:
         login = f"{ascii_of(first)[0]}.{ascii_of(last)}"
         self._made += 1
         return Person(
-            f"person:a{self._made:05d}", first, last, self._email(login, SUPPLIER_DOMAIN), self._phone(), int(self.user_ids.new()),
+            f"person:a{self._made:05d}", first, last, self._email(login, SUPPLIER_DOMAIN), self._phone(),
+            int(self.user_ids.new()),
             display=f"{first} {last}", login=login,
         )  # fmt: skip
 
@@ -187,7 +197,8 @@ class PeopleMaker:
             display = f"{first} {last}"
         local = f"{ascii_of(first)}.{ascii_of(last)}" if rng.random() < 0.7 else f"{ascii_of(first)[0]}{ascii_of(last)}"
         person = Person(
-            f"person:c{self._made:05d}", first, last, self._email(local, organisation.domain), self._phone(), int(self.user_ids.new()),
+            f"person:c{self._made:05d}", first, last, self._email(local, organisation.domain), self._phone(),
+            int(self.user_ids.new()),
             organisation, display, nickname, self.account_ids.new(), rng.choices(TIERS, (50, 32, 18))[0], draw_address(rng),
             YEAR_START - rng.randint(420, 1600) * DAY + rng.randint(6, 17) * 3600 + rng.randrange(3600), rng.choice(STYLES),
         )  # fmt: skip

@@ -1,6 +1,6 @@
 """The words of requesters. Every pool is drawn from without regard to the outcome, so no phrase tells it.
 
-Square brackets hold alternatives, braces slots: {ord} the order as this requester refers to it, {product}, {sku}, {address}, {date}, {agent}.
+Square brackets hold alternatives, braces slots; {ord} is the order as this requester refers to it.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ CONTEXT = {
         "[There is|I see] a [deep scratch|big dent|crack] across the [front|side|back].",
     ),
     "double": (
-        "[Accounting|Our bookkeeper|Finance] [noticed|found|spotted] it [when closing the month|yesterday|while checking the statement].",
+        "[Accounting|Our bookkeeper|Finance] [noticed|found|spotted] it [when closing the month|yesterday|while "
+        "checking the statement].",
         "[Our bank|The bank] says [the money is gone|to ask you].",
         "The [two|2] [amounts|bookings] look [the same|identical] to me.",
         "I only [pressed the button|clicked pay|confirmed] once.",
@@ -153,27 +154,44 @@ CONTEXT = {
 }
 REQUESTS = {
     "late": (
-        "[I would like|I'd like|We would like|We want] the [shipping costs|delivery fee|shipping fee|postage] for {ord} [back|refunded|returned], as it [came|arrived|turned up] [later than promised|too late|after the promised day].",
-        "{ord_cap} [arrived|came|reached us] [late|after the promised date|behind schedule]. [Please refund|Could you refund|Kindly return] the [shipping|delivery] [costs|charge].",
-        "[Since|As|Because] {ord} [was late|was delayed|missed its date], [may we have|can we get|we ask for] the [shipping money|delivery charge|shipping costs] back[?|, please.|.]",
-        "[Can|Could|Would] you [pay back|reimburse|refund] the [freight|shipping|delivery] [costs|part] of {ord}? It [did not come in time|was overdue|came late].",
-        "The [parcel|boxes|goods] from {ord} [took longer than|did not keep to] [you said|the promise|the date given]; [I ask|we are asking] for [a refund of shipping|the shipping costs].",
-        "[Your promise|The promised date] for {ord} was [not kept|missed]. [What about|How about] [the shipping costs|returning the delivery fee]?",
+        "[I would like|I'd like|We would like|We want] the [shipping costs|delivery fee|shipping fee|postage] for "
+        "{ord} [back|refunded|returned], as it [came|arrived|turned up] [later than promised|too late|after the "
+        "promised day].",
+        "{ord_cap} [arrived|came|reached us] [late|after the promised date|behind schedule]. [Please refund|Could "
+        "you refund|Kindly return] the [shipping|delivery] [costs|charge].",
+        "[Since|As|Because] {ord} [was late|was delayed|missed its date], [may we have|can we get|we ask for] the "
+        "[shipping money|delivery charge|shipping costs] back[?|, please.|.]",
+        "[Can|Could|Would] you [pay back|reimburse|refund] the [freight|shipping|delivery] [costs|part] of {ord}? It "
+        "[did not come in time|was overdue|came late].",
+        "The [parcel|boxes|goods] from {ord} [took longer than|did not keep to] [you said|the promise|the date "
+        "given]; [I ask|we are asking] for [a refund of shipping|the shipping costs].",
+        "[Your promise|The promised date] for {ord} was [not kept|missed]. [What about|How about] [the shipping "
+        "costs|returning the delivery fee]?",
     ),
     "damaged": (
-        "[The|One] {product} from {ord} [is broken|arrived damaged|came damaged|has a defect]. [I want|We would like|Please arrange] [my money back|a refund|the price back].",
-        "[We unpacked|I opened|My colleague unpacked] {ord} and the {product} [was damaged|is in pieces|is not usable]. [Please refund|Kindly refund|Could you refund] it.",
-        "[Unfortunately|Sadly|Alas] the {product} of {ord} [cannot be used|is damaged|broke on the way]. [Can|Could|May] [we|I] [have|get] [the money|a refund] for it?",
-        "[Please|Kindly] [pay back|refund|reimburse] the {product} [in|from|of] {ord}: it [arrived|reached us] [broken|damaged|with a crack].",
+        "[The|One] {product} from {ord} [is broken|arrived damaged|came damaged|has a defect]. [I want|We would "
+        "like|Please arrange] [my money back|a refund|the price back].",
+        "[We unpacked|I opened|My colleague unpacked] {ord} and the {product} [was damaged|is in pieces|is not "
+        "usable]. [Please refund|Kindly refund|Could you refund] it.",
+        "[Unfortunately|Sadly|Alas] the {product} of {ord} [cannot be used|is damaged|broke on the way]. "
+        "[Can|Could|May] [we|I] [have|get] [the money|a refund] for it?",
+        "[Please|Kindly] [pay back|refund|reimburse] the {product} [in|from|of] {ord}: it [arrived|reached us] "
+        "[broken|damaged|with a crack].",
         "[Transport damage|Damage] on the {product} [we got|that came] with {ord}. [We ask for|I request|Requesting] a refund.",
-        "[What do I do|How do we go on|Who helps] with a [broken|damaged] {product}? It was [part of|in] {ord} and [I want|we want|we'd like] the price [back|refunded].",
+        "[What do I do|How do we go on|Who helps] with a [broken|damaged] {product}? It was [part of|in] {ord} and "
+        "[I want|we want|we'd like] the price [back|refunded].",
     ),
     "double": (
-        "[We were|I was|My card was|Our account was] [charged|debited|billed] [twice|two times] for {ord}. [Please return|Please refund|Kindly pay back] [one of them|the second one|the extra charge].",
-        "[There are|I see|We see] two [debits|charges|bookings] for {ord} on our [statement|account|card]. [Could|Can|Would] you [refund|return] [one|the second]?",
-        "{ord_cap} [shows up|appears|is listed] twice on [the statement|our card bill|my account]. [I ask|We ask] for [one amount|the surplus|the double one] back.",
-        "[It seems|Looks like|Apparently] you [took|collected|charged] the money for {ord} two times. [Refund|Pay back] [the extra one|the second payment], please.",
-        "[Why|How come] did we pay [twice|double] for {ord}? [Please|Kindly] [correct|fix] [this|it] and [return|refund] the [second charge|surplus].",
+        "[We were|I was|My card was|Our account was] [charged|debited|billed] [twice|two times] for {ord}. [Please "
+        "return|Please refund|Kindly pay back] [one of them|the second one|the extra charge].",
+        "[There are|I see|We see] two [debits|charges|bookings] for {ord} on our [statement|account|card]. "
+        "[Could|Can|Would] you [refund|return] [one|the second]?",
+        "{ord_cap} [shows up|appears|is listed] twice on [the statement|our card bill|my account]. [I ask|We ask] "
+        "for [one amount|the surplus|the double one] back.",
+        "[It seems|Looks like|Apparently] you [took|collected|charged] the money for {ord} two times. [Refund|Pay "
+        "back] [the extra one|the second payment], please.",
+        "[Why|How come] did we pay [twice|double] for {ord}? [Please|Kindly] [correct|fix] [this|it] and "
+        "[return|refund] the [second charge|surplus].",
     ),
     "cancel": (
         "[Please|Kindly] [cancel|call off|stop|withdraw] {ord}.",
@@ -186,38 +204,52 @@ REQUESTS = {
     ),
     "address_change": (
         "[Please|Kindly] [send|deliver|ship] {ord} to [another|a different|a new] address.",
-        "[I'd like|We would like|We need] {ord} to [go|be sent|be delivered] [somewhere else|to another place|to a different site].",
+        "[I'd like|We would like|We need] {ord} to [go|be sent|be delivered] [somewhere else|to another place|to a "
+        "different site].",
         "[Can|Could|Would] you [change|update|correct] the [delivery|shipping] address of {ord}?",
-        "The [delivery|shipping] address of {ord} [has changed|is wrong|is outdated]. [Please update it|Kindly correct it|Could you change it?]",
+        "The [delivery|shipping] address of {ord} [has changed|is wrong|is outdated]. [Please update it|Kindly "
+        "correct it|Could you change it?]",
         "{ord_cap} [must|should|needs to] go to [a new|a different|another] [address|destination|site].",
         "[How can I|How do we|Is there a way to] [redirect|reroute] {ord} to [another|our other|the new] [site|address]?",
     ),
     "exchange": (
-        "[I'd like|We would like|We want] to [exchange|swap|change] the {product} from {ord} [for another version|for a different one|].",
-        "[Can|Could|May] [we|I] [exchange|swap|trade] the {product} [of|in|from] {ord}[ for another variant| for a different article|]?",
+        "[I'd like|We would like|We want] to [exchange|swap|change] the {product} from {ord} [for another "
+        "version|for a different one|].",
+        "[Can|Could|May] [we|I] [exchange|swap|trade] the {product} [of|in|from] {ord}[ for another variant| for a "
+        "different article|]?",
         "[Please|Kindly] [exchange|swap|replace] the {product} that [came with|was in] {ord}.",
-        "The {product} [from|in|of] {ord} [is not the right one|does not suit us|should be another model]. [We ask for|I would like|Please arrange] an exchange.",
-        "[About|Regarding|Concerning] {ord}: [we'd rather have|I need|we need] the {product} in [another version|a different variant].",
+        "The {product} [from|in|of] {ord} [is not the right one|does not suit us|should be another model]. [We ask "
+        "for|I would like|Please arrange] an exchange.",
+        "[About|Regarding|Concerning] {ord}: [we'd rather have|I need|we need] the {product} in [another version|a "
+        "different variant].",
         "[Is|Would] an exchange [of|for] the {product} [possible|ok]? It [was|came] in {ord}.",
     ),
     "account_recovery": (
-        "[I cannot|I can't|We cannot] [log in|sign in|get into the shop] [any more|anymore|since yesterday]; [please unlock|could you unlock|kindly open] [my|our|the] account.",
-        "[My|Our|The] [account|login|shop access] is [locked|blocked]. [Please|Could you|Would you] [unlock|reopen|release] it[.|, please.]",
+        "[I cannot|I can't|We cannot] [log in|sign in|get into the shop] [any more|anymore|since yesterday]; [please "
+        "unlock|could you unlock|kindly open] [my|our|the] account.",
+        "[My|Our|The] [account|login|shop access] is [locked|blocked]. [Please|Could you|Would you] "
+        "[unlock|reopen|release] it[.|, please.]",
         "[Please|Kindly|Could you] [unlock|reactivate|free] [my|our] [account|shop account|access].",
-        "[Somehow|For some reason] [I am|we are] [locked|shut] out of [the shop|our account]. [Can you help|Please help|What can be done]?",
+        "[Somehow|For some reason] [I am|we are] [locked|shut] out of [the shop|our account]. [Can you help|Please "
+        "help|What can be done]?",
         "The shop [does not let me in|refuses my login|says locked]. [I need|We need] [access|my account] [back|again].",
     ),
     "goodwill": (
-        "[I think|We feel|In my view] a [small credit|goodwill credit|gesture] [would be|is] [fair|in order|appropriate] after [all this|the last weeks|such service].",
-        "[Could|Can|Would] you [grant|offer|give] us a [goodwill credit|credit|small compensation] for the [trouble|bother|poor service]?",
+        "[I think|We feel|In my view] a [small credit|goodwill credit|gesture] [would be|is] [fair|in "
+        "order|appropriate] after [all this|the last weeks|such service].",
+        "[Could|Can|Would] you [grant|offer|give] us a [goodwill credit|credit|small compensation] for the "
+        "[trouble|bother|poor service]?",
         "[I'd like|We'd like|I want] to ask for a [credit|goodwill gesture|goodwill credit] on [our|my|the] account.",
-        "[Please|Kindly] [consider|think about|book] a [goodwill credit|credit] for [us|me|our account], the service was [poor|not good|below your standard].",
-        "After [what happened|this experience|such a mess] [a credit|some goodwill|a gesture] [would help|would be nice|is the least].",
+        "[Please|Kindly] [consider|think about|book] a [goodwill credit|credit] for [us|me|our account], the service "
+        "was [poor|not good|below your standard].",
+        "After [what happened|this experience|such a mess] [a credit|some goodwill|a gesture] [would help|would be "
+        "nice|is the least].",
     ),
     "question": (
         "[Do you have|Can you send|Could I get] [a new catalogue|the price list|a list of desks]?",
         "[When|At what times] is your [showroom|hotline|warehouse] open[ on Fridays| in summer|]?",
-        "[Which|What] [chairs|lamps|shelves] [would you recommend|do you recommend|suit] for [a small office|a library|tall people]?",
+        "[Which|What] [chairs|lamps|shelves] [would you recommend|do you recommend|suit] for [a small office|a "
+        "library|tall people]?",
         "[Is there|Do you offer] [training|a demo|a trial] for the [label printers|conference cameras]?",
     ),
 }

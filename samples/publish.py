@@ -1,10 +1,11 @@
-"""Writes the sample as two finished folders: the truth first, the export last, each whole or not at all."""
+"""Writes the sample as two finished folders, the export and its truth, each whole or not at all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pipeline.manifest import code_version
@@ -14,7 +15,7 @@ from samples.codebook import code_book
 from samples.orderdb import write_database
 from samples.policies import policy_files
 from samples.settings import Settings
-from samples.simulate import simulate
+from samples.simulate import collector_paused, simulate
 from samples.world import World
 from samples.zendesk import Export, write_helpdesk
 from schemas.errors import StageError
@@ -26,13 +27,14 @@ class Maker:
 
     def __init__(self, settings: Settings, *, quiet: bool) -> None:
         self.settings, self.quiet = settings, quiet
+        self.export: Export | None = None
 
     @cached_property
     def world(self) -> World:
         return simulate(self.settings, quiet=self.quiet)
 
-    def write_export(self, folder: Path) -> tuple[dict[str, int], Export]:
-        """Writes the raw export and returns its counts and what the truth needs to know of it."""
+    def write_export(self, folder: Path) -> dict[str, int]:
+        """Writes the raw export, keeps what the truth needs to know of it, and returns its counts."""
         export = write_helpdesk(self.world, folder / "helpdesk")
         rows, history, bad = write_database(self.world.ledger, folder / "orders" / "orders.sqlite")
         export.bad.extend(bad)
@@ -40,16 +42,16 @@ class Maker:
         for name, text in files.items():
             write_text(folder / "policies" / name, text)
         write_json(folder / "codebook.json", code_book().model_dump(mode="json"))
-        counts = {**export.counts, "order_rows": rows, "order_history_rows": history, "policy_files": len(files)}
-        return counts, export
+        self.export = export
+        return {**export.counts, "order_rows": rows, "order_history_rows": history, "policy_files": len(files)}
 
     def write_truth(self, folder: Path) -> dict[str, int]:
-        """Writes the truth; the export is written once beside it, for the places of its rows, and thrown away."""
-        scratch = folder / ".export"
-        _, export = self.write_export(scratch)
-        for path in sorted(scratch.rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
-        scratch.rmdir()
+        """Writes the truth. Where an earlier run finished the export, it is written once more, for the places of its rows."""
+        if self.export is None:
+            with TemporaryDirectory(dir=folder.parent) as scratch:
+                self.write_export(Path(scratch))
+        export = self.export
+        assert export is not None
         files: Mapping[str, Iterable[dict[str, Any]]] = {
             "tickets": truth.ticket_rows(self.world),
             "identities": truth.identity_rows(self.world),
@@ -86,8 +88,9 @@ def make_sample(settings: Settings, out: Path, truth_folder: Path, *, quiet: boo
     def stage(name: str, folder: Path, finish: Any) -> Stage:
         return Stage(name, folder, {}, version, knobs, lambda: [], _no_work, lambda _, staging: finish(staging))
 
-    _, first = run_stage(stage("samples.truth", truth_folder, maker.write_truth), quiet=True)
-    manifest, second = run_stage(stage("samples", out, lambda folder: maker.write_export(folder)[0]), quiet=True)
+    with collector_paused():
+        manifest, first = run_stage(stage("samples", out, maker.write_export), quiet=True)
+        _, second = run_stage(stage("samples.truth", truth_folder, maker.write_truth), quiet=True)
     return dict(manifest.counts), first or second
 
 

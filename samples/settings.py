@@ -21,7 +21,8 @@ OBSTACLES: dict[str, float] = {
     "late_fact": 0.006,
     "broken_line": 0.003,
 }
-"""Share of tickets with each obstacle (at most one a ticket): what makes a ticket not clean. At least one of each from 100 tickets on."""
+"""Share of tickets with each obstacle (at most one a ticket): what makes a ticket not clean. From 100 tickets
+on at least one of each."""
 PLANTS: dict[str, float] = {
     "thanks": 0.15,
     "outcome_note": 0.12,
@@ -36,9 +37,11 @@ PLANTS: dict[str, float] = {
     "clock_skew": 0.060,
     "dst_fold": 0.250,
     "redaction": 0.015,
+    "older_row": 0.015,
+    "cp1252_line": 0.006,
 }
-"""Share of tickets with each harmless mess: the ticket stays clean, the stages must cope. clock_skew and dst_fold apply only where the
-clock and the calendar allow."""
+"""Share of tickets with each harmless mess: the ticket stays clean, the stages must cope. clock_skew and dst_fold apply
+only where the clock and the calendar allow."""
 SECOND_ADDRESS = 0.4
 """Share of tickets that come from the second address of a person who has one."""
 PEOPLE_PER_TICKET = 0.62

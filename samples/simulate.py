@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from random import Random
 
 from pipeline.progress import progress
@@ -12,17 +14,34 @@ from samples.cases.case import Case, lateness_days
 from samples.clock import DAY, HOUR, YEAR_END, YEAR_START, local_text
 from samples.conversation import converse, merge
 from samples.ledger import Ledger
-from samples.people import AGENTS, Organisation, PeopleMaker, Person, make_organisations
+from samples.people import AGENTS, PeopleMaker, Person, make_organisations
 from samples.settings import KIND_SHARES, OBSTACLES, PEOPLE_PER_TICKET, PLANTS, SECOND_ADDRESS, Settings
 from samples.wording import expand
-from samples.world import ANY_PRICE, Ticket, World, delivered_order, draw_lines, finish_life, id_makers, open_order
+from samples.world import ANY_PRICE, Ticket, World, delivered_order, draw_lines, finish_life, id_makers, open_account, open_order
 
 BETWEEN_TICKETS = 8 * DAY
 """One person does not open a second matter before the first is over."""
 
 
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Nothing here is thrown away, so each pass of the garbage collector over all of it is lost time, more with every ticket."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
 def simulate(settings: Settings, *, quiet: bool = True) -> World:
     """Runs the supplier's year. The same settings give the same world."""
+    with collector_paused():
+        return _simulated(settings, quiet=quiet)
+
+
+def _simulated(settings: Settings, *, quiet: bool) -> World:
     rng = Random(f"recordgym-sample-{settings.seed}")
     organisations = make_organisations(rng)
     maker = PeopleMaker(rng)
@@ -49,7 +68,7 @@ def simulate(settings: Settings, *, quiet: bool = True) -> World:
     return world
 
 
-def deck(rng: Random, shares: Mapping[tuple[str, ...], float], count: int, *, at_least: int = 0) -> list[tuple[str, ...]]:
+def deck(rng: Random, shares: dict[tuple[str, ...], float], count: int, *, at_least: int = 0) -> list[tuple[str, ...]]:
     """`count` cards with the given shares as nearly as whole numbers allow, shuffled."""
     total = sum(shares.values())
     exact = {card: count * share / total for card, share in shares.items()}
@@ -83,13 +102,13 @@ def arrival_times(rng: Random, count: int) -> list[int]:
 def draw_tickets(world: World, maker: PeopleMaker, rng: Random, settings: Settings) -> list[Ticket]:
     """Who opens which ticket when; numbered by arrival."""
     count = settings.tickets
-    shares = {
+    shares: dict[tuple[str, ...], float] = {
         (kind, sub, code): KIND_SHARES[kind] * share / sum(t[2] for t in module.TARGETS)
         for kind, module in CASES.items()
         for sub, code, share in module.TARGETS
     }
     targets = deck(rng, shares, count)
-    planned = {(name,): share for name, share in OBSTACLES.items()}
+    planned: dict[tuple[str, ...], float] = {(name,): share for name, share in OBSTACLES.items()}
     obstacles = [
         card[0] for card in deck(rng, {**planned, ("",): 1 - sum(OBSTACLES.values())}, count, at_least=1 if count >= 100 else 0)
     ]
@@ -122,7 +141,7 @@ def draw_tickets(world: World, maker: PeopleMaker, rng: Random, settings: Settin
 
 
 def follow(ticket: Ticket, earlier: list[Ticket]) -> bool:
-    """Makes `ticket` a second mail about a recent ticket (kept in `case` until there are numbers); False where none is fit for it."""
+    """Makes `ticket` a second mail about a recent ticket (kept in `case` until there are numbers); False where none fits."""
     for target in reversed(earlier[-60:]):
         if not target.obstacle and "merge_target" not in target.plants:
             target.plants.add("merge_target")
@@ -173,23 +192,16 @@ def address(ticket: Ticket) -> None:
 
 
 def open_accounts(world: World, rng: Random) -> None:
+    """Every account as it was opened, and a note on each that the order system overwrites without history."""
     for person in world.people:
-        assert person.organisation is not None and person.billing is not None
-        world.ledger.insert(
-            "accounts", person.account,
-            {
-                "organisation_no": person.organisation.number, "holder_name": person.name, "email": person.email, "phone": person.phone,
-                "billing_address": f"{person.billing.street}, {person.billing.city}", "billing_postcode": person.billing.postcode,
-                "tier": person.tier, "status": "active", "opened_at": person.opened_at,
-            },
-            person.opened_at, "shop",
-        )  # fmt: skip
+        open_account(world, person)
         note = rng.choice(("none", "none", "late payer", "frequent returns", f"reviewed {local_text(YEAR_END)[:10]}"))
         world.ledger.unlogged[("accounts", person.account)] = {"risk_note": note}
 
 
 def prepare(world: World, ticket: Ticket) -> None:
     """The facts of a ticket, and the person's other orders."""
+    mess.settle(ticket)
     if ticket.obstacle == "out_of_scope":
         ticket.case = Case("", ())
         return
@@ -216,8 +228,3 @@ def others(world: World, ticket: Ticket) -> None:
             order = delivered_order(
                 world, rng, person, lines, mess.clear(person, delivered), lateness_days(ticket, rng, late=rng.random() < 0.3)
             )
-
-
-def organisation_of(person: Person) -> Organisation:
-    assert person.organisation is not None
-    return person.organisation

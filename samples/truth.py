@@ -1,4 +1,4 @@
-"""The truth beside the export: who is who, what was so and what was recorded when, what each ticket's right outcome is, what was planted.
+"""The truth beside the export: who is who, what was so and what was recorded when, right outcomes, plants.
 
 No stage reads this; tests and benchmarks do.
 """
@@ -11,6 +11,7 @@ from typing import Any
 
 from samples.cases import CASES
 from samples.clock import iso
+from samples.conversation import SUPPORT
 from samples.ledger import CANONICAL, FLAGS, TABLES, TIME_COLUMNS, Value
 from samples.people import Person
 from samples.wording import Span
@@ -92,9 +93,16 @@ def identity_rows(world: World) -> Iterator[dict[str, Any]]:
     for organisation in world.organisations:
         record = {"system": "helpdesk", "kind": "organization", "record_id": str(organisation.zendesk_id)}
         yield {
-            "identity": f"organisation:{organisation.number}", "kind": "organisation", "records": [record], "names": [organisation.name],
+            "identity": f"organisation:{organisation.number}", "kind": "organisation", "records": [record],
+            "names": [organisation.name],
             "emails": [], "phones": [], "logins": [],
         }  # fmt: skip
+
+    yield {
+        "identity": "organisation:supplier", "kind": "organisation", "records": [], "names": ["Halden Support"],
+        "emails": [SUPPORT],
+        "phones": [], "logins": [],
+    }  # fmt: skip
 
 
 def person_row(person: Person) -> dict[str, Any]:
@@ -108,7 +116,8 @@ def person_row(person: Person) -> dict[str, Any]:
     if person.account:
         records.append({"system": "accounts", "kind": "account", "record_id": person.account})
     return {
-        "identity": person.identity, "kind": "person", "records": records, "names": sorted(names), "emails": emails, "phones": [person.phone],
+        "identity": person.identity, "kind": "person", "records": records, "names": sorted(names), "emails": emails,
+        "phones": [person.phone],
         "logins": [person.login] if person.login else [],
     }  # fmt: skip
 
@@ -160,10 +169,11 @@ def off_system_value(ticket: Ticket) -> str:
     """The value that nothing in the systems or texts shows."""
     assert ticket.off_system is not None
     case = ticket.case
-    return {
+    values: dict[str, str] = {
         "order_id": case.about, "account_id": case.about, "new_sku": case.new_sku, "new_address": case.new_address,
         "identity": case.told_postcode,
-    }[ticket.off_system[0]]  # fmt: skip
+    }  # fmt: skip
+    return values[ticket.off_system[0]]
 
 
 def off_system_rows(world: World) -> Iterator[dict[str, Any]]:
@@ -175,7 +185,8 @@ def off_system_rows(world: World) -> Iterator[dict[str, Any]]:
 def mention_rows(mentions: list[Mention]) -> Iterator[dict[str, Any]]:
     for m in mentions:
         yield {
-            "ticket_id": str(m.ticket), "audit_id": str(m.audit), "event_id": str(m.event), "start": m.span.start, "end": m.span.end,
+            "ticket_id": str(m.ticket), "audit_id": str(m.audit), "event_id": str(m.event), "start": m.span.start,
+            "end": m.span.end,
             "text": m.span.text, "identity": m.span.identity, "form": m.span.form,
         }  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""Text with marked mentions: templates with alternatives, the marks that keep offsets true, and the ways in which people spoil a text.
+"""Text with marked mentions: templates with alternatives, marks that keep offsets true, and how people spoil a text.
 
-A template holds alternatives in square brackets, `[a|b|c]`, nested at will, and slots in braces. A mention is marked when it is put in
-(`mark`), carried through every spoiling, and read out at the end (`flatten`) as offsets into the plain text.
+A template holds alternatives in square brackets, `[a|b|c]`, nested at will, and slots in braces. A mention is marked when it is
+put in (`mark`), carried through every spoiling, and read out at the end (`flatten`) as offsets into the plain text.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def lower(parts: list[Piece]) -> list[Piece]:
     """A person who never uses capitals: names too, but not the codes."""
     return [
         Piece(part.text.lower(), part.identity, "lower" if part.identity else "")
-        if not part.identity or part.identity.startswith("person:") and part.form in ("full", "first", "nickname")
+        if not part.identity or (part.identity.startswith("person:") and part.form in ("full", "first", "nickname"))
         else part
         for part in parts
     ]

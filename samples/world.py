@@ -82,8 +82,8 @@ class Comment:
     public: bool
     dress: str = "plain"
     """plain | html_only | quoted."""
-    quoted: str = ""
-    """Plain text of the reply quoted below."""
+    quoted: list[Piece] = field(default_factory=list)
+    """The message quoted below."""
 
 
 @dataclass(slots=True)
@@ -163,6 +163,22 @@ def clear_of_cuts(person: Person, at: int) -> int:
     return at
 
 
+def open_account(world: World, person: Person) -> None:
+    """Records the person's account."""
+    assert person.organisation is not None
+    assert person.billing is not None
+    world.ledger.insert(
+        "accounts", person.account,
+        {
+            "organisation_no": person.organisation.number, "holder_name": person.name, "email": person.email,
+            "phone": person.phone,
+            "billing_address": f"{person.billing.street}, {person.billing.city}", "billing_postcode": person.billing.postcode,
+            "tier": person.tier, "status": "active", "opened_at": person.opened_at,
+        },
+        person.opened_at, "shop",
+    )  # fmt: skip
+
+
 ANY_PRICE = (990, 42000)
 """Bounds of an ordinary line's price in minor units."""
 
@@ -200,7 +216,8 @@ def place_order(world: World, rng: Random, person: Person, lines: list[Line], pl
         ledger.insert(
             "order_lines", line.number,
             {
-                "order_no": order.number, "sku": line.sku, "product": line.name, "quantity": line.quantity, "unit_minor": line.unit_minor,
+                "order_no": order.number, "sku": line.sku, "product": line.name, "quantity": line.quantity,
+                "unit_minor": line.unit_minor,
                 "final_sale": int(line.final_sale),
             },
             placed, "shop",
@@ -270,7 +287,7 @@ def delivered_order(
 
 
 def open_order(world: World, rng: Random, person: Person, lines: list[Line], status: str, at: int) -> Order:
-    """An order that is placed, packed, shipped or delivered at `at` (and for some hours before); the rest of its life is pending."""
+    """An order that is placed, packed, shipped or delivered at `at` (and for some hours before); the rest is pending."""
     reached = {"placed": 0, "packed": 1, "shipped": 2, "delivered": 3}[status]
     last = at - rng.randint(3 * HOUR, 30 * HOUR)
     gaps = [rng.randint(4 * HOUR, 26 * HOUR) for _ in range(reached)]

@@ -1,7 +1,8 @@
 """The six kinds of request, one file each. Each exports KIND, GRANT, TARGETS and plan(world, ticket) -> Case.
 
-`plan` gives the ticket facts that make exactly its target code right under the policy in force when it arrives; what the requester claims
-is the same in grant and refusal. Where the ticket's agent breaks a rule, the facts are those of the refusal and the acts those of a grant.
+`plan` gives the ticket facts that make exactly its target code right under the policy in force when it arrives;
+what the requester claims is the same in grant and refusal. Where the ticket's agent breaks a rule, the facts are those of
+the refusal and the acts those of a grant.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 from samples.clock import DAY, policy_version
 from samples.people import Person
 from samples.policies import APPROVED_UP_TO, NUMBERS
-from samples.world import Line, Order, Ticket, World, clear_of_cuts
+from samples.world import Line, Order, Ticket, clear_of_cuts
 
 
 @dataclass(slots=True)
@@ -19,7 +19,7 @@ class Case:
     about: str
     """The order or account that the decision is about."""
     needs: tuple[str, ...]
-    """What only the requester can tell, in the order in which an agent would ask: order_id, product, new_sku, new_address, identity, account_id."""
+    """What only the requester can tell, in the order of asking: order_id, product, new_sku, new_address, identity, account_id."""
     writes: list[dict[str, Any]] = field(default_factory=list)
     """Tool calls that change something, in order: {"tool", "arguments"}."""
     order: Order | None = None

@@ -11,7 +11,8 @@ KIND, GRANT = "refund", "refund_granted"
 TARGETS: tuple[tuple[str, str, float], ...] = (
     ("late", "refund_granted", 0.50), ("late", "refund_refused_not_late", 0.30), ("late", "refund_refused_window", 0.20),
     ("damaged", "refund_granted", 0.50), ("damaged", "refund_refused_window", 0.24), ("damaged", "refund_refused_approval", 0.26),
-    ("double", "refund_granted", 0.50), ("double", "refund_refused_single_charge", 0.29), ("double", "refund_refused_approval", 0.21),
+    ("double", "refund_granted", 0.50), ("double", "refund_refused_single_charge", 0.29), ("double", "refund_refused_approval",
+    0.21),
 )  # fmt: skip
 BREAKABLE = ("refund_refused_window", "refund_refused_approval")
 REASONS = {"late": "late_delivery", "damaged": "damaged_item", "double": "double_charge"}
@@ -33,7 +34,7 @@ def plan(world: World, ticket: Ticket) -> Case:
         else:
             prices[0] = refund_bounds(ticket, rng, denied=code == "refund_refused_approval")
     else:
-        low, high = refund_bounds(ticket, rng, denied=code == "refund_refused_approval" or code != GRANT and rng.random() < 0.3)
+        low, high = refund_bounds(ticket, rng, denied=code == "refund_refused_approval" or (code != GRANT and rng.random() < 0.3))
         lines = min(lines, 2)
         prices = [(max(1, (low - shipping) // lines + 20), (high - shipping) // lines)] * lines
         age = rng.uniform(1.2, 70)
