@@ -114,7 +114,7 @@ def summary(data: ReportData) -> dict[str, Any]:
         "difficulty": _difficulty(ledger),
         "screen": {name: dict(traits) for name, traits in sorted(data.screen.items())},
         "certificates": _certificates(certificates),
-        "leaks": [_finding(f) for f in sorted(data.findings, key=lambda f: (f.check, f.verdict, f.path, f.detail))],
+        "leaks": _leaks(data.findings),
         "waivers": [w.model_dump(mode="json") for w in sorted(data.waivers, key=lambda w: (w.check, w.path))],
         "slices": _slices(tasks, data.answers),
         "holdout": dict(data.holdout),
@@ -182,6 +182,13 @@ def _certificates(certificates: Sequence[Certificate]) -> dict[str, Any]:
         "bad_tasks": {name: {"count": len(ids), "ids": ids[:SHOWN_IDS]} for name, ids in sorted(bad.items())},
         "example": examples,
     }
+
+
+def _leaks(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """All findings; a check that ran again when it could say more is not also shown as not applicable."""
+    ran = {f.check for f in findings if f.verdict != "not_applicable"}
+    shown = {f for f in findings if f.verdict != "not_applicable" or f.check not in ran}
+    return [_finding(f) for f in sorted(shown, key=lambda f: (f.check, f.verdict, f.path, f.detail, f.task_ids))]
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
