@@ -98,10 +98,10 @@ def test_policy_and_recorded_state_give_the_recorded_outcome_of_every_clean_tick
     numbers = {row["identity"]: row["phones"][0] for row in sample.truth("identities") if row["phones"]}
     for ticket in sample.clean:
         key = ticket["ticket_id"]
-        told = None
+        told: tuple[str, str] | None = None
         if key in postcodes:
             phone = next(m for m in phones[key] if m["event_id"] == postcodes[key][0]["event_id"])
-            told = (postcodes[key][0]["text"], numbers.get(phone["identity"], phone["text"]))
+            told = (postcodes[key][0]["text"], str(numbers.get(phone["identity"], phone["text"])))
         state = facts.at(account_of(ticket, facts), ticket["opened_at"])
         reason = next((w["arguments"]["reason"] for w in ticket["writes"] if w["tool"] == "create_refund"), None)
         row = {**ticket, "claim": reason or {
