@@ -96,8 +96,8 @@ lint: $(READY) ## format, style, types, who imports whom, declared dependencies
 	@$(VENV)/bin/lint-imports
 	@$(VENV)/bin/deptry .
 
-bench: $(READY) ## figures against the sample's truth and named peers
-	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) "$$script"; done
+bench: taskset ## figures against the sample's truth and named peers
+	@for script in benchmarks/[a-z]*.py; do name=$$(basename $$script .py); echo "== $$name"; $(PY) -m benchmarks.$$name; done
 
 schemas: $(READY) ## write schemas/json/*.json again after a change of a type that crosses a file
 	@$(PY) -m schemas export
