@@ -35,9 +35,8 @@ def people(sample: Sample) -> dict[str, Row]:
 
 
 def requester(sample: Sample, ticket: Row) -> int:
-    return next(
-        e["value"] for a in sample.audits[ticket["ticket_id"]] for e in a["events"] if e.get("field_name") == "requester_id"
-    )
+    events = (event for audit in sample.audits[ticket["ticket_id"]] for event in audit["events"])
+    return int(next(event["value"] for event in events if event.get("field_name") == "requester_id"))
 
 
 def said(sample: Sample, ticket: Row) -> list[str]:
