@@ -458,7 +458,9 @@ def _build(
     """Finds the reference and plays it through a real episode under the grader."""
     taskset = shard.taskset
     taskset.tasks = {task.task_id: task}
-    named = {w.record_id for w in writes} | {str(v) for w in writes for v in w.fields.values()} | {str(finish.arguments.get("about"))}
+    named = (
+        {w.record_id for w in writes} | {str(v) for w in writes for v in w.fields.values()} | {str(finish.arguments.get("about"))}
+    )
     built = _found(taskset, task, outcome_class, finish, writes, known, calls, reads, answer)
     built.touched = built.touched | named
     return built

@@ -1,0 +1,65 @@
+"""`python -m tasks --spec FILE`: clean records -> certified tasks. `python -m tasks explain TASKSET TASK [FIELD]`: why, and from where."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.cli import run_command
+
+DESCRIPTION = """\
+Builds a task set: data/clean/<supplier> -> data/tasksets/<name>.
+
+  python -m tasks --spec tasks/specs/helpdesk_v1.toml      build (a finished build is a no-op; a killed one continues)
+  python -m tasks explain helpdesk_v1                      list the tasks
+  python -m tasks explain helpdesk_v1 TASK                 why this record became a task, and each step of its reference
+  python -m tasks explain helpdesk_v1 TASK FIELD           where a value that the agent sees comes from, back to the export
+                                                           (FIELD: opening/text, or system/kind/record/field as explain lists them)
+
+Needs the stage before it: python -m deid --spec FILE.
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tasks", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--spec", type=Path, required=True, help="spec of the task set (tasks/specs/*.toml)")
+    parser.add_argument("--workers", type=int, default=0, help="processes; 0 = one per processor (default)")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    return parser
+
+
+def _explain_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tasks explain", description="Why a record became a task, and where what the agent sees comes from."
+    )
+    parser.add_argument("taskset", help="name of the task set, e.g. helpdesk_v1")
+    parser.add_argument("task", nargs="?", help="id of the task; left out: the tasks are listed")
+    parser.add_argument("field", nargs="?", help="opening/text, or system/kind/record/field")
+    parser.add_argument(
+        "--spec", type=Path, help="the spec, to resolve references (default: the file of that name in tasks/specs)"
+    )
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    if arguments[:1] == ["explain"]:
+        from tasks.explain import explain
+
+        asked = _explain_parser().parse_args(arguments[1:])
+        print(explain(asked.taskset, asked.task, asked.field, spec=asked.spec))
+        return 0
+    from schemas.spec import load_spec
+    from tasks.build import build, summary
+
+    asked = _parser().parse_args(arguments)
+    result = build(load_spec(asked.spec), workers=asked.workers, quiet=asked.quiet)
+    print(summary(result))
+    return 0
+
+
+if __name__ == "__main__":
+    run_command(lambda: main(sys.argv[1:]))
