@@ -1,4 +1,5 @@
-"""`python -m deid --spec tasks/specs/X.toml`: data/records/<supplier> -> data/clean/<supplier>; `python -m deid resolve`: the way back."""
+"""`python -m deid --spec tasks/specs/X.toml`: data/records/<supplier> -> data/clean/<supplier>; `python -m deid
+resolve`: the way back."""
 
 from __future__ import annotations
 
@@ -12,9 +13,12 @@ from schemas.paths import clean_dir, vault_file
 from schemas.spec import load_spec
 
 EPILOG = """\
-The token key comes from the variable that the spec names (tokens.key_env, by default RECORDGYM_TOKEN_KEY; at least 16 bytes). For the
-sample only, a key file is made on first use under RECORDGYM_HOME (~/.recordgym). The vault lies there too: without it and the key,
-tokens have no way back. Rows that are not understood go to quarantine.parquet with a reason; if the leak scan finds anything, nothing
+The token key comes from the variable that the spec names (tokens.key_env, by default RECORDGYM_TOKEN_KEY; at least 16
+bytes). For the
+sample only, a key file is made on first use under RECORDGYM_HOME (~/.recordgym). The vault lies there too: without it
+and the key,
+tokens have no way back. Rows that are not understood go to quarantine.parquet with a reason; if the leak scan finds
+anything, nothing
 is published. A second run is a no-op.
 
 examples:
@@ -75,15 +79,15 @@ def main() -> int:
     if not chosen.quiet:
         state = "done" if ran else "nothing to do"
         print(
-            f"deid {spec.supplier}: {state}: {counts['rows_in']} rows in, {counts['rows_out']} out, {counts['rows_quarantined']} quarantined; "
+            f"deid {spec.supplier}: {state}: {counts['rows_in']} rows in, {counts['rows_out']} out, "
+            f"{counts['rows_quarantined']} quarantined; "
             f"{counts['persons']} persons from {counts['person_records']} records, {counts['review_pairs']} pairs to review"
         )
         for name, number in sorted(counts.items()):
             if name.startswith("quarantined."):
                 print(f"  {number:>8}  {name.removeprefix('quarantined.')}")
-        print(
-            f"  pseudonymised, not anonymous: {clean_dir(spec.supplier)}; vault {vault_file(spec.supplier)}; review {review_file(spec.supplier)}"
-        )
+        print(f"  pseudonymised, not anonymous: {clean_dir(spec.supplier)}")
+        print(f"  vault {vault_file(spec.supplier)}; pairs to review {review_file(spec.supplier)}")
     return 0
 
 

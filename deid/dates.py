@@ -66,7 +66,8 @@ def month_number(name: str) -> int:
 
 
 def shift_match(match: re.Match[str], days: int, near: date) -> str | None:
-    """The matched date moved by `days`, in the form it was written; None where it is no date. A missing year is the one closest to `near`."""
+    """The matched date moved by `days`, in the form it was written; None where it is no date. A missing year is the
+    one closest to `near`."""
     groups = match.groupdict()
     name = groups.get("B") or (groups["m"] if not groups["m"].isdigit() else "")
     month = month_number(name) if name else int(groups["m"])
@@ -118,7 +119,8 @@ def _month(old: str, new: int) -> str:
 
 
 def shift_value(value: str, days: int, formats: tuple[str, ...]) -> str | None:
-    """A whole time or date value moved by `days`, in the same form; None where it is neither ISO 8601 nor of a declared format."""
+    """A whole time or date value moved by `days`, in the same form; None where it is neither ISO 8601 nor of a
+    declared format."""
     text = value.strip()
     head = ISO.match(text)
     if head:

@@ -1,4 +1,5 @@
-"""Who is the same person across systems: union-find on exact keys; never on a name alone (a false merge is worse than a split)."""
+"""Who is the same person across systems: union-find on exact keys; never on a name alone (a false merge is worse than
+a split)."""
 
 from __future__ import annotations
 
@@ -116,8 +117,11 @@ def link_persons(
 ) -> tuple[list[Person], list[tuple[PersonRecord, PersonRecord]]]:
     """Persons, and the pairs left for a person to review (one name in one organisation, no key in common).
 
-    Keys: normalised e-mail, E.164 phone, login, each within a scope. An e-mail or phone that several records *of one kind* carry under
-    different names (a shared mailbox, a switchboard) is no key. A phone alone links two kinds only where the names agree.
+    Keys: normalised e-mail, E.164 phone, login, each within a scope. An e-mail or phone that several records *of one
+    kind* carry under
+    different names (a shared mailbox, a switchboard) is no key; of a shared number's holders only those of one full
+    name are linked. A phone
+    links two records only where their names agree.
     """
     ordered = sorted(records, key=lambda r: r.key)
     holders: dict[tuple[str, str, str], list[PersonRecord]] = defaultdict(list)
@@ -133,11 +137,15 @@ def link_persons(
     for record in ordered:
         sets.find(record.key)
     for (key_kind, _, _), group in sorted(holders.items()):
-        if len(group) < 2 or _shared(group):
-            continue
-        for other in group[1:]:
-            if key_kind != "phone" or _names_agree(group[0], other):
-                sets.join(group[0].key, other.key)
+        shared = _shared(group)
+        for number, other in enumerate(group):
+            for one in group[:number]:
+                if shared:
+                    linked = key_kind == "phone" and _same_full_name(one, other)
+                else:
+                    linked = key_kind != "phone" or _names_agree(one, other)
+                if linked:
+                    sets.join(one.key, other.key)
     members: dict[RecordKey, list[PersonRecord]] = defaultdict(list)
     for record in ordered:
         members[sets.find(record.key)].append(record)
@@ -150,6 +158,12 @@ def _names_agree(one: PersonRecord, other: PersonRecord) -> bool:
     if not one.names or not other.names:
         return True
     return any(same_person_name(parse_name(a), parse_name(b)) for a in one.names for b in other.names)
+
+
+def _same_full_name(one: PersonRecord, other: PersonRecord) -> bool:
+    """True where both carry one name written out: with the same number, two people of that name are less likely than one."""
+    names = {n.full for n in map(parse_name, one.names) if n.last and len(n.first) > 1}
+    return any(parse_name(name).full in names for name in other.names)
 
 
 def _shared(group: list[PersonRecord]) -> bool:
@@ -182,6 +196,6 @@ def _to_review(records: list[PersonRecord], sets: UnionFind) -> list[tuple[Perso
     pairs = {}
     for group in by_name.values():
         for other in group[1:]:
-            if sets.find(group[0].key) != sets.find(other.key) and group[0].key[:2] != other.key[:2]:
+            if sets.find(group[0].key) != sets.find(other.key):
                 pairs[group[0].key, other.key] = (group[0], other)
     return [pairs[key] for key in sorted(pairs)]

@@ -17,6 +17,7 @@ RANKS = {
     "login": 64,
     "domain": 63,
     "address": 62,
+    "postcode": 37,
     "person": 36,
     "mention": 34,
     "org": 32,
@@ -26,7 +27,8 @@ RANKS = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a phrase stands for. `value`: a token; for a person the numbers of the persons who carry the name, joined by commas."""
+    """What a phrase stands for. `value`: a token; for a person the numbers of the persons who carry the name, joined
+    by commas."""
 
     kind: str
     value: str
@@ -47,7 +49,8 @@ class Lexicon:
         self._automaton = ahocorasick_rs.AhoCorasick([f" {p} " for p in self.phrases]) if self.phrases else None
 
     def find(self, text: str, words: Words | None = None) -> list[Span]:
-        """Spans of all entries; the kind is the entry's, the value too. Words of a vocabulary phrase of one word are only a guess."""
+        """Spans of all entries; the kind is the entry's, the value too. Words of a vocabulary phrase of one word are
+        only a guess."""
         if self._automaton is None:
             return []
         words = words or words_of(text)

@@ -1,21 +1,22 @@
-"""What deid knows of a supplier before it rewrites the first row: who is who, every known value and its token, the words that are plain."""
+"""What deid knows of a supplier before it rewrites the first row: who is who, every known value and its token, the
+words that are plain."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from deid.fold import alnum, digits, fold, fold_word, spellings
+from deid.fold import alnum, digits, fold, spellings
 from deid.identity import Person, PersonRecord, RecordKey, link_persons, normalise_email, normalise_phone, phone_regions
 from deid.lexicon import Entry, Lexicon
-from deid.names import NICKNAMES, parse_name
+from deid.names import NICKNAMES
 from deid.spans import Context
 from deid.tables import Records
 from deid.tokens import Minter, derive, shift_weeks, type_name
+from deid.vocabulary import find_staff, find_words
 from deid.words import COMMON
 from schemas.records import CodeBook
 from schemas.spec import Spec
@@ -24,7 +25,6 @@ PERSON_KEYS = ("email", "phone", "login")
 MIN_GLOBAL_ID = 5
 ANY_RECORD = frozenset({"PERSON", "RECORD"})
 """Identities of a field that may hold the id of a record of any kind."""
-LETTERS = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(slots=True)
@@ -37,6 +37,8 @@ class Plan:
     context: Context = field(default_factory=Context)
     persons: list[Person] = field(default_factory=list)
     person_of: dict[RecordKey, int] = field(default_factory=dict)
+    staff: dict[str, int] = field(default_factory=dict)
+    """Folded first name -> the one person of that name who answers many cases (greeted without taking part yet)."""
     review: list[tuple[PersonRecord, PersonRecord]] = field(default_factory=list)
     emails: dict[tuple[str, str], str] = field(default_factory=dict)
     """(scope, normalised address) -> token; so are phones, logins and ids written as digits."""
@@ -103,7 +105,8 @@ def build_plan(spec: Spec, records: Records, key: bytes) -> Plan:
     facts.read(records)
     facts.link()
     facts.mint()
-    phrases = _words(plan, records, facts.mentions)
+    find_staff(plan, records)
+    phrases = find_words(plan, records, facts.mentions)
     extra = [(phrase, Entry("vocabulary", "")) for phrase in phrases if not phrase.isdigit()]
     for scope in sorted({plan.scope_of(system) for system, _ in facts.fields} | {""}):
         plan.lexicons[scope] = Lexicon([*facts.entries(scope), *extra])
@@ -288,9 +291,9 @@ class _Facts:
                         names[form].add(number)
         for form, numbers in names.items():
             yield form, Entry("person", ",".join(map(str, sorted(numbers))))
-        for name in self.mentions:
-            if " " in fold(name) and fold(name) not in names:
-                yield fold(name), Entry("mention", fold(name))
+        for mention in sorted(self.mentions):
+            if " " in fold(mention) and fold(mention) not in names:
+                yield fold(mention), Entry("mention", fold(mention))
         for (scope, email), token in plan.emails.items():
             if scope != only:
                 continue
@@ -311,12 +314,12 @@ class _Facts:
                 )
                 yield fold(value), Entry("id", token)
         for kind, value, scope in self.places:
-            if scope == only and kind == "address" and " " in value:
-                yield value, Entry("address", plan.minter.mint(kind, value, scope))
+            if scope == only and (" " in value if kind == "address" else len(value) >= MIN_GLOBAL_ID):
+                yield value, Entry(kind, plan.minter.mint(kind, value, scope))
         for (system, record_id), found in self.org_names.items():
-            for name in found if plan.scope_of(system) == only else ():
+            for written in found if plan.scope_of(system) == only else ():
                 token = plan.id_token(plan.minter, record_id, "organisation", system)
-                for form in spellings(name):
+                for form in spellings(written):
                     if " " in form or (len(form) >= MIN_GLOBAL_ID and form not in COMMON):
                         yield form, Entry("org", token)
 
@@ -326,7 +329,8 @@ def is_org(kind: str) -> bool:
 
 
 def is_global_id(value: str) -> bool:
-    """Looked for in every text: ids with a digit and at least 5 letters or digits, of which 6 digits or a letter; others only in their thread."""
+    """Looked for in every text: ids with a digit and at least 5 letters or digits, of which 6 digits or a letter;
+    others only in their thread."""
     plain = alnum(value)
     return len(plain) >= MIN_GLOBAL_ID and any(c.isdigit() for c in plain) and (not plain.isdigit() or len(plain) >= 6)
 
@@ -340,52 +344,3 @@ def texts_of(value: Any) -> list[str]:
     if isinstance(value, int):
         return [str(value)]
     return [text for item in value for text in texts_of(item)] if isinstance(value, list) else []
-
-
-def declared_values(node: Any) -> Iterator[str]:
-    """Every string below a list called "categories", "enum" or "values" in the declarations (any case)."""
-    if isinstance(node, dict):
-        for name, child in node.items():
-            if name.casefold() in ("categories", "enum", "values") and isinstance(child, list):
-                yield from (item for item in child if isinstance(item, str))
-            else:
-                yield from declared_values(child)
-    elif isinstance(node, list):
-        for child in node:
-            yield from declared_values(child)
-
-
-def _words(plan: Plan, records: Records, mentions: set[str]) -> list[str]:
-    """Vocabulary, common words and first names: what the supplier's own texts and tables say about words."""
-    values = {
-        *declared_values(records.declarations),
-        *(v for allowed in plan.book.codes.values() for v in allowed),
-        *plan.spec.deid.allow,
-    }
-    low: Counter[str] = Counter()
-    high: Counter[str] = Counter()
-    for text in sorted(set(records.events["text"].drop_nulls().to_list())):
-        for start, word in sentence_words(text):
-            if word.islower():
-                low[fold_word(word)] += 1
-            elif not start:
-                high[fold_word(word)] += 1
-    names = [n for p in plan.persons for n in p.parsed]
-    parts = {w for n in names for w in n.words}
-    common = {w for w, count in low.items() if count >= 3 and count >= 2 * high[w] and w not in parts} | (COMMON - parts)
-    phrases = {fold(v) for v in values} - {""}
-    first = {n.first for n in names} | {
-        f for m in mentions if (f := parse_name(m).first).isalpha() and f not in common and len(f) > 2
-    }
-    plan.values = frozenset(values)
-    plan.context = replace(
-        plan.context, common=frozenset(common), vocabulary=frozenset(phrases), first_names=frozenset(first - {""})
-    )
-    return sorted(phrases)
-
-
-def sentence_words(text: str) -> Iterator[tuple[bool, str]]:
-    """Words of letters, each with whether it opens a sentence or a line."""
-    for match in LETTERS.finditer(text):
-        before = text[: match.start()].rstrip(" \t\"'“„(*>-")
-        yield (not before or before[-1] in ".!?:\n"), match.group()

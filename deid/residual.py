@@ -1,10 +1,12 @@
-"""The gate: reads what is about to leave, byte by byte, and looks for every original of the vault. Shares no code with what it checks.
+"""The gate: reads what is about to leave, byte by byte, and looks for every original of the vault. Shares no code
+with what it checks.
 
 What is looked for, by rule:
 - an original of two or more words, or with an "@", or of letters mixed with digits or signs: as a whole, in any case and accent;
 - an original of digits (and separators) only, from 8 digits on: as a run of digits;
 - not looked for: a single word of letters (a first name is also a word, a place or a product), fewer than 5 characters,
-  digits alone below 8 (amounts and counts look the same), declared vocabulary. These are left to the detectors and are counted as `not_scanned`.
+  digits alone below 8 (amounts and counts look the same), declared vocabulary. These are left to the detectors and
+  are counted as `not_scanned`.
 And whatever the vault says: anything shaped like an e-mail address, an international phone number or a valid IBAN.
 """
 
@@ -19,6 +21,7 @@ from pathlib import Path
 from schemas.errors import PrivacyError
 
 TOKEN_SHAPE = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_[A-Z]+\d*)?")
+PLACE = re.compile(r"\bR[0-9a-f]{16}\b")
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 PHONE = re.compile(r"(?<![\w.])\+\d(?:[ ()/.-]{0,2}\d){7,14}(?!\w)")
 IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b")
@@ -100,8 +103,10 @@ def cells(path: Path) -> Iterator[tuple[str, int, str]]:
 def scan(
     folder: Path, originals: Iterable[str], vocabulary: Iterable[str] = (), by_case: Mapping[str, Iterable[str]] | None = None
 ) -> ScanReport:
-    """Reads every file below `folder`. `by_case`: record id of a case -> originals that a model found in its texts, looked for in its
-    rows only (a model's find in one case, such as a street, may be public wording in another). Raises PrivacyError for an unreadable file."""
+    """Reads every file below `folder`. `by_case`: record id of a case -> originals that a model found in its texts,
+    looked for in its
+    rows only (a model's find in one case, such as a street, may be public wording in another). Raises PrivacyError
+    for an unreadable file."""
     import ahocorasick_rs
 
     phrases, runs, skipped = split_originals(originals, vocabulary)
@@ -138,7 +143,7 @@ def _in_cases(path: Path, name: str, by_case: Mapping[str, Iterable[str]], vocab
 
 def _found(value: str, automaton: object, ordered: list[str], runs: set[str]) -> str:
     """Kind of the first thing found in a text, or ""."""
-    bare = TOKEN_SHAPE.sub("#", value)
+    bare = PLACE.sub("#", TOKEN_SHAPE.sub("#", value))
     text = plain(bare.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"'))
     if automaton is not None:
         for _, start, end in automaton.find_matches_as_indexes(text, overlapping=True):  # type: ignore[attr-defined]

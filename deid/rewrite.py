@@ -39,7 +39,8 @@ class Shard:
     threads: dict[str, Thread] = field(default_factory=dict)
     vault: set[tuple[str, str]] = field(default_factory=set)
     local: set[tuple[str, str, str]] = field(default_factory=set)
-    """(case, token, original) of what is looked for in the rows of its own case only: finds of a model, ids that are ordinary words."""
+    """(case, token, original) of what is looked for in the rows of its own case only: finds of a model, ids that are
+    ordinary words."""
     refs: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def rewrite_events(self, rows: list[Row]) -> tuple[list[Row], list[Row]]:
@@ -108,7 +109,8 @@ class Shard:
 
     def _people(self, own: list[RecordKey], thread: str, scope: str) -> list[int]:
         """Persons whom the thread's records point to, nearest first."""
-        plan, found = self.plan, {}
+        plan = self.plan
+        found: dict[int, None] = {}
         front: list[RecordKey] = [*own, *plan.case_refs.get(thread, ())]
         seen = set(front)
         for _ in range(HOPS):
@@ -212,7 +214,8 @@ class Shard:
         return self.plan.id_token(self.minter, value, rule.identity or "id", system)
 
     def _walk(self, value: Any, row: Row, thread: Thread, text: Callable[[str], str]) -> Any:
-        """JSON inside a field: members that the code book names follow their rule, other strings are free text, declared values pass."""
+        """JSON inside a field: members that the code book names follow their rule, other strings are free text,
+        declared values pass."""
         if isinstance(value, dict):
             new = {}
             for name, item in value.items():

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import shutil
+import traceback
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
@@ -26,7 +28,7 @@ from pipeline.manifest import MANIFEST, Manifest, code_version, require_stage
 from pipeline.stage import Shard as Job
 from pipeline.stage import Stage, run_stage
 from pipeline.tables import frame, write_table
-from schemas.errors import PrivacyError
+from schemas.errors import PrivacyError, RecordgymError
 from schemas.events import EVENT_COLUMNS, LINK_COLUMNS, POLICY_COLUMNS, QUARANTINE_COLUMNS, RECORD_COLUMNS
 from schemas.files import read_json, write_json
 from schemas.paths import clean_dir, records_dir, vault_file
@@ -69,12 +71,32 @@ def prepared(payload: Payload) -> tuple[Records, Plan, bytes]:
     return _prepared(payload.spec.model_dump_json(), payload.folder, payload.inputs)
 
 
+@contextmanager
+def without_text(what: str) -> Iterator[None]:
+    """Turns any unexpected error into one that names its type and place only: the message of an error may quote a record."""
+    try:
+        yield
+    except RecordgymError:
+        raise
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(frame.filename).name}:{frame.lineno}"
+        raise PrivacyError(
+            f"{what} failed ({type(error).__name__} at {place}; its message may quote a record); nothing published"
+        ) from None
+
+
 def bucket_of(scope: str, thread: str, buckets: int) -> int:
     return zlib.crc32(f"{scope}\0{thread}".encode()) % buckets
 
 
 def work(payload: Payload, folder: Path) -> None:
     """Rewrites one bucket of threads; what identifies leaves the process sealed."""
+    with without_text(f"bucket {payload.bucket}"):
+        _work(payload, folder)
+
+
+def _work(payload: Payload, folder: Path) -> None:
     import polars as pl
 
     records, plan, key = prepared(payload)
@@ -110,7 +132,8 @@ def part_of(shard: Shard) -> dict[str, Any]:
 def run(spec: Spec, *, workers: int = 0, engine: str = "pool", quiet: bool = False) -> tuple[Manifest, bool]:
     """De-identifies the supplier's records. Returns the manifest and whether anything ran.
 
-    Raises PrivacyError (no key, unsupported language, residual identifier, vault not writable; nothing is published then) and StageError.
+    Raises PrivacyError (no key, unsupported language, residual identifier, vault not writable; nothing is published
+    then) and StageError.
     """
     if spec.deid.language not in LANGUAGES:
         raise PrivacyError(
@@ -123,7 +146,7 @@ def run(spec: Spec, *, workers: int = 0, engine: str = "pool", quiet: bool = Fal
     _outside_data(vault)
     events = sum(1 for _ in (folder / "events").glob("*.parquet")) and _count_rows(folder)
     buckets = max(1, -(-events // ROWS_PER_SHARD))
-    payloads = [Payload(spec, folder, source.key, i, buckets) for i in range(buckets)]
+    payloads = [Payload(spec, folder, f"{source.key} {key_id(key)}", i, buckets) for i in range(buckets)]
     stage = Stage(
         name="deid",
         out=out,
@@ -139,7 +162,7 @@ def run(spec: Spec, *, workers: int = 0, engine: str = "pool", quiet: bool = Fal
         ],
         shards=lambda: [Job(f"threads-{p.bucket:04d}", "", p) for p in payloads],
         work=work,
-        finish=lambda folders, staging: finish(payloads[0], key, folders, staging),
+        finish=lambda folders, staging: _finish_guarded(payloads[0], key, folders, staging),
     )
     if not vault.exists():
         (out / MANIFEST).unlink(missing_ok=True)
@@ -163,8 +186,14 @@ def _outside_data(vault: Path) -> None:
         raise PrivacyError("RECORDGYM_HOME lies inside the data folder; keys and vaults must lie outside it")
 
 
+def _finish_guarded(payload: Payload, key: bytes, folders: Sequence[Path], staging: Path) -> Mapping[str, int]:
+    with without_text("joining"):
+        return finish(payload, key, folders, staging)
+
+
 def finish(payload: Payload, key: bytes, folders: Sequence[Path], staging: Path) -> Mapping[str, int]:
-    """Joins the shards, rewrites the small tables, scans everything, then writes the vault. Nothing is published unless all of it succeeds."""
+    """Joins the shards, rewrites the small tables, scans everything, then writes the vault. Nothing is published
+    unless all of it succeeds."""
     import polars as pl
 
     records, plan, _ = prepared(payload)
@@ -268,7 +297,8 @@ def _small_tables(records: Records, shard: Shard) -> dict[str, pl.DataFrame]:
 
 
 def _policy_texts(records: Records, shard: Shard) -> dict[tuple[int, str], str]:
-    """Policy wording with dates moved and known identities replaced. Without the name model: a policy that names an unknown person is not an export's usual content."""
+    """Policy wording with dates moved and known identities replaced. Without the name model: a policy that names an
+    unknown person is not an export's usual content."""
     from deid.spans import GUESS, Detector
     from deid.text import TextRewriter
     from schemas.plugins import load_plugins

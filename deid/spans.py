@@ -38,6 +38,8 @@ class Context:
     """Folded phrases of the supplier's own vocabulary: never people."""
     first_names: frozenset[str] = frozenset()
     """Folded first names that stand in the supplier's own name fields."""
+    last_names: frozenset[str] = frozenset()
+    """Folded last names, likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,9 @@ class Detector:
     rank: int
     find: Callable[[Sequence[str], Context], list[list[Span]]]
     tier: int = EXACT
+    whole: bool = False
+    """A guess that needs the whole text (where a line stands in a letter); other guesses are asked line by line, each
+    line once."""
     gate: Callable[[str], object] = bool
     """Cheap test: a false answer means that the text cannot hold a find."""
 

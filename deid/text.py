@@ -10,7 +10,7 @@ from datetime import date
 
 from deid.dates import find_dates, shift_match
 from deid.fold import Words, alnum, digits, fold, words_of
-from deid.names import parse_name
+from deid.names import one_edit, parse_name
 from deid.plan import Plan, id_identity
 from deid.spans import GUESS, Detector, Span, resolve
 from deid.thread import Thread
@@ -19,6 +19,7 @@ from deid.words import ENGLISH, OTHER_LANGUAGES
 from schemas.plugins import load_plugins
 
 SECRET = "[SECRET]"
+MAX_ACRONYM = 5
 UNREADABLE = re.compile("[\ufffd\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 NAME_WORD = re.compile(r"[^\W\d_]")
 
@@ -115,7 +116,8 @@ class TextRewriter:
         return spans
 
     def _participants(self, thread: Thread, works: list[_Work]) -> None:
-        """Whoever a text of the thread names beyond doubt (address, phone, full name) takes part in it, and so may be named shortly."""
+        """Whoever a text of the thread names beyond doubt (address, phone, full name) takes part in it, and so may be
+        named shortly."""
         plan = self.plan
         owner = {p.token: n for n, p in enumerate(plan.persons)}
         for work in works:
@@ -138,26 +140,29 @@ class TextRewriter:
 
     def _guess(self, by_thread: dict[str, list[_Work]], threads: dict[str, Thread], outcomes: dict[Request, Outcome]) -> None:
         lines: dict[str, list[tuple[_Work, int]]] = defaultdict(list)
+        wholes: dict[str, list[tuple[_Work, int]]] = defaultdict(list)
         for key, works in sorted(by_thread.items()):
             thread = threads[key]
             for work in works:
                 known = thread.find(work.request.text, work.words, work.request.author)
                 covered = resolve([s for s in work.spans if s.tier != GUESS] + known)
-                for start, line in _lines(work.request.text):
-                    if self._open_question(line, start, covered):
-                        lines[line].append((work, start))
-        unique = sorted(lines)
+                asked = [(start, line) for start, line in _lines(work.request.text) if self._open_question(line, start, covered)]
+                for start, line in asked:
+                    lines[line].append((work, start))
+                if asked:
+                    wholes[work.request.text].append((work, 0))
         for detector in self.guessing:
-            todo = [line for line in unique if detector.gate(line)]
+            units = wholes if detector.whole else lines
+            todo = [unit for unit in sorted(units) if detector.gate(unit)]
             try:
                 found = detector.find(todo, self.plan.context)
             except Exception:  # see _structure
-                for line in todo:
-                    for work, _ in lines[line]:
+                for unit in todo:
+                    for work, _ in units[unit]:
                         outcomes[work.request] = Outcome(failure=f"detector {detector.name} failed")
                 continue
-            for line, spans in zip(todo, found, strict=True):
-                for work, start in lines[line]:
+            for unit, spans in zip(todo, found, strict=True):
+                for work, start in units[unit]:
                     work.guesses.extend(Span(start + s.start, start + s.end, "person", "", s.rank, GUESS) for s in spans)
 
     def _open_question(self, line: str, start: int, covered: list[Span]) -> bool:
@@ -172,15 +177,47 @@ class TextRewriter:
         return False
 
     def _new_names(self, thread: Thread, work: _Work) -> list[str]:
-        """Folded names that the guesses leave after everything known is taken out; and known full names whose bearer is not clear."""
+        """Folded names that the guesses leave after everything known is taken out; and known full names whose bearer
+        is not clear."""
         text = work.request.text
         known = thread.find(text, work.words, work.request.author)
         names = [span.value for span in work.spans if span.kind == "mention" and span.value not in self.plan.context.vocabulary]
         names += [fold(text[s.start : s.end]) for s in work.spans if s.kind == "person" and self._bearer(thread, s) < 0]
         for span in resolve([s for s in work.spans if s.kind != "mention"] + known + work.guesses):
-            if span.kind == "person" and span.tier == GUESS and (name := self._name_in(text[span.start : span.end])):
+            if span.kind == "person" and span.tier == GUESS and not self._label(text, span):
+                names.append(self._name_in(text[span.start : span.end]))
+        for span in work.guesses:
+            inside = [k for k in known if span.start <= k.start and k.end <= span.end]
+            if inside and (name := self._other_person(thread, text[span.start : span.end])):
                 names.append(name)
-        return names
+        return [name for name in names if name]
+
+    def _label(self, text: str, span: Span) -> bool:
+        """True for a piece of an article number ("FAN-3309-GRY"), an acronym ("RSVP"), and a word that names the
+        number after it ("Batch 37")."""
+        chunk = text[: span.start].split()[-1:] if span.start and not text[span.start - 1].isspace() else []
+        after = re.match(r"\S*", text[span.end :])
+        joined = "".join(chunk) + text[span.start : span.end] + (after.group() if after else "")
+        if any(c.isdigit() for c in joined):
+            return True
+        word = fold(text[span.start : span.end])
+        return (
+            " " not in word
+            and word not in self.plan.context.first_names
+            and bool(re.match(r"\s+(?:no\.?\s*)?\d", text[span.end :]))
+        )
+
+    def _other_person(self, thread: Thread, text: str) -> str:
+        """ "Anna Schulz" where Anna Meyer takes part: the folded name, if its last word is neither common nor a
+        participant's; else ""."""
+        words = words_of(text)
+        if len(words.raw) < 2 or not all(w[0].isupper() for w in words.raw):
+            return ""
+        last, context = words.folded[-1], self.plan.context
+        theirs = {part for n in thread.participants for name in self.plan.persons[n].parsed for part in name.words}
+        if len(last) < 3 or last in context.common or last in theirs or any(one_edit(last, part) for part in theirs):
+            return ""
+        return self._name_in(text)
 
     def _name_in(self, text: str) -> str:
         """The folded name in a guessed span: its words that are not common ones; "" where a name is not left."""
@@ -238,7 +275,7 @@ class TextRewriter:
         if span.kind.startswith("id:"):
             kind = type_name(span.kind.removeprefix("id:"))
             return mint(kind, id_identity(plan.alnum_ids.get((kind, alnum(original)), alnum(original))))
-        if span.kind in ("known", "id", "login", "org", "domain") or span.value.startswith("ADDRESS_"):
+        if span.kind in ("known", "id", "login", "org", "domain") or span.value.startswith(("ADDRESS_", "POSTCODE_")):
             return span.value
         return mint(span.kind, span.value)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from deid.fold import Words, alnum, digits, fold, spellings, word_set
-from deid.names import NICKNAMES, Name, one_edit, parse_name
+from deid.names import NICKNAMES, Name, one_edit, parse_name, short_form
 from deid.plan import Plan
 from deid.spans import EXACT, Span
 from deid.tokens import Minter
@@ -81,6 +81,8 @@ class Thread:
 
     def _name(self, name: Name, token: str, number: int, common: frozenset[str]) -> None:
         def add(words: str, suffix: str, **more: bool) -> None:
+            if len(words) < 2:
+                return  # an initial alone is no name
             weak = " " not in words and (words in COMMON_NAMES or words in common)
             self.add(words, Form(f"{token}{suffix}", 36 if " " in words else 35, number, weak=weak, **more))
 
@@ -169,8 +171,10 @@ class Thread:
                 start, end = words.starts[at], words.ends[at + len(key) - 1]
                 if form := self._choose(self.forms[key], text, words, at, start, end, author):
                     spans.append(Span(start, end, "known", form.text, form.rank, EXACT))
-            if word not in self.heads and (typo := self._typo(words, at)):
-                spans.append(Span(words.starts[at], words.ends[at], "known", typo.text, typo.rank, EXACT))
+            if word not in self.heads and (other := self._unlisted(text, words, at, author)):
+                spans.append(Span(words.starts[at], words.ends[at], "known", other.text, other.rank, EXACT))
+            if pair := self._split_name(text, words, at):
+                spans.append(Span(words.starts[at], words.ends[at + 1], "known", pair.text, pair.rank, EXACT))
         if self.numbers:
             for match in NUMBER.finditer(text):
                 if token := self.numbers.get(digits(match.group())):
@@ -184,7 +188,7 @@ class Thread:
         for form in forms:
             if form.line_only and fold(line) != fold(text[start:end]):
                 continue
-            if form.weak and not _as_name(words, at, before, text[end : end + 1]):
+            if form.weak and not (_as_name(words, at, before, text[end : end + 1]) or _alone(text, start, end)):
                 continue
             fitting.append(form)
         if len(fitting) < 2:
@@ -195,8 +199,49 @@ class Thread:
         order = {number: place for place, number in enumerate(self.participants)}
         return min(pool, key=lambda f: (order.get(f.person, 99), f.text))
 
+    def _unlisted(self, text: str, words: Words, at: int, author: int) -> Form | None:
+        """A short form that no list has: a member of staff greeted by first name, the author's own short name on a
+        line of its own, a typo."""
+        word = words.folded[at]
+        if number := self._greeted_staff(text, words, at):
+            return Form(f"{self.plan.persons[number - 1].token}_FIRST", 35, number - 1)
+        if (
+            author >= 0
+            and len(word) >= 3
+            and word not in self.plan.context.common
+            and _alone(text, words.starts[at], words.ends[at])
+        ):
+            person = self.plan.persons[author]
+            if any(short_form(word, name.first) or name.first[:3] == word[:3] for name in person.parsed if name.first):
+                return Form(f"{person.token}_FIRST", 35, author)
+        return self._typo(words, at)
+
+    def _greeted_staff(self, text: str, words: Words, at: int) -> int:
+        """1 + the number of the member of staff whom a greeting names, or 0."""
+        number = self.plan.staff.get(words.folded[at], -1)
+        if number < 0 or self.plan.persons[number].scope != self.scope:
+            return 0
+        line = text.rfind("\n", 0, words.starts[at]) + 1
+        return number + 1 if GREETING.search(text[line : words.starts[at]]) else 0
+
+    def _split_name(self, text: str, words: Words, at: int) -> Form | None:
+        """ "OB'rien" for O'Brien: two words with a sign between that together are a participant's name of two words."""
+        if at + 1 >= len(words.raw) or words.starts[at + 1] - words.ends[at] != 1 or text[words.ends[at]].isspace():
+            return None
+        both = words.folded[at] + words.folded[at + 1]
+        for key, forms in self.forms.items():
+            if (
+                len(key) == 2
+                and forms[0].person >= 0
+                and "".join(key) == both
+                and key != (words.folded[at], words.folded[at + 1])
+            ):
+                return forms[0]
+        return None
+
     def _typo(self, words: Words, at: int) -> Form | None:
-        """One edit from a participant's first or last name: a word with a capital, of 4 letters or more, that is no ordinary word nor another name."""
+        """One edit from a participant's first or last name: a word with a capital, of 4 letters or more, that is no
+        ordinary word nor another name."""
         word = words.folded[at]
         context = self.plan.context
         if (
@@ -231,6 +276,13 @@ def _as_name(words: Words, at: int, before: str, after: str) -> bool:
         return False
     opens = not before.strip(" \t\"'“>*-") or before.rstrip()[-1:] in ".!?:"
     return not opens or bool(GREETING.search(before)) or after in ("", ",", "\n")
+
+
+def _alone(text: str, start: int, end: int) -> bool:
+    """True if nothing but punctuation shares the line."""
+    line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    rest = text[line_start:start] + text[end : line_end if line_end >= 0 else len(text)]
+    return not any(c.isalnum() for c in rest)
 
 
 def _joined(text: str, words: Words, at: int, count: int) -> bool:

@@ -91,8 +91,10 @@ def base_of(token: str) -> str:
 class Minter:
     """Mints tokens and sees to it that two identities never share one.
 
-    A token that is taken moves to the next counter, in the order of minting: mint in sorted order where the whole must be deterministic.
-    A `fork` sees what its base has minted and adds to itself only (shards fork the plan's minter; their own tokens are compared when joined).
+    A token that is taken moves to the next counter, in the order of minting: mint in sorted order where the whole
+    must be deterministic.
+    A `fork` sees what its base has minted and adds to itself only (shards fork the plan's minter; their own tokens
+    are compared when joined).
     """
 
     key: bytes

@@ -1,6 +1,8 @@
-"""The way back: token -> originals, reference -> place in the export, and the shift of dates. Encrypted, outside `data/`, same content same bytes.
+"""The way back: token -> originals, reference -> place in the export, and the shift of dates. Encrypted, outside
+`data/`, same content same bytes.
 
-File: a magic line, a line of JSON with the offsets of the buckets, then the buckets, each compressed and sealed with AES-SIV (deterministic,
+File: a magic line, a line of JSON with the offsets of the buckets, then the buckets, each compressed and sealed with
+AES-SIV (deterministic,
 authenticated) under a key derived from the token key. A look-up opens one bucket. Does not cover: a reader who has the key.
 """
 

@@ -44,8 +44,10 @@ works worth would write writing wrong yeah year years yes yesterday yet you your
 OTHER_LANGUAGES = {
     language: frozenset(words.split())
     for language, words in {
-        "German": "der die das und ist nicht ich sie wir ein eine mit für auf von zu den dem des auch sich bei nach wie aber oder haben habe",
-        "French": "le la les et est une des du dans pour que qui pas nous vous je avec sur ce cette mon votre bonjour merci mais sont",
+        "German": "der die das und ist nicht ich sie wir ein eine mit für auf von zu den dem des auch sich bei nach wie aber "
+        "oder haben habe",
+        "French": "le la les et est une des du dans pour que qui pas nous vous je avec sur ce cette mon votre bonjour merci "
+        "mais sont",
         "Spanish": "el la los las y es una de que no en por para con mi su se lo como pero muy gracias hola esta este pedido",
         "Italian": "il lo gli le e un una di che non in per con mi si sono ho ha ma come grazie ciao questo questa ordine",
         "Dutch": "de het een en is niet ik van je dat op te met voor zijn aan maar ook mijn uw wij heb heeft bestelling",

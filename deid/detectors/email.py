@@ -1,4 +1,5 @@
-"""E-mail addresses: Presidio's pattern (without its look-up of public suffixes, which would ask the network), and the obfuscated forms."""
+"""E-mail addresses: Presidio's pattern (without its look-up of public suffixes, which would ask the network), and the
+obfuscated forms."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from deid.identity import normalise_email
 from deid.spans import Context, Detector, Span, each
 
 OBFUSCATED = re.compile(
-    r"\b[\w.+-]+\s?(?:\(at\)|\[at\]|\{at\}| at )\s?[\w-]+(?:\s?(?:\.|\(dot\)|\[dot\]| dot )\s?[\w-]+)*?\s?(?:\.|\(dot\)|\[dot\]| dot )\s?"
+    r"\b[\w.+-]+\s?(?:\(at\)|\[at\]|\{at\}| at )\s?[\w-]+(?:\s?(?:\.|\(dot\)|\[dot\]| dot )\s?[\w-]+)*?"
+    r"\s?(?:\.|\(dot\)|\[dot\]| dot )\s?"
     r"(?:com|org|net|de|uk|co|eu|fr|info|io|example|test|invalid)\b",
     re.IGNORECASE,
 )

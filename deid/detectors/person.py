@@ -1,4 +1,5 @@
-"""Persons that no table knows, by spaCy's named-entity recogniser: only that pipe, in batches, on lines that hold an unexplained capitalised word."""
+"""Persons that no table knows, by spaCy's named-entity recogniser: only that pipe, in batches, on lines that hold an
+unexplained capitalised word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Phone numbers: Presidio's recogniser (libphonenumber), in the regions seen in the supplier's own numbers, and numbers after a cue."""
+"""Phone numbers: Presidio's recogniser (libphonenumber), in the regions seen in the supplier's own numbers, and
+numbers after a cue."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ import re
 from deid.spans import Context, Detector, Span, each
 
 CUED = re.compile(
-    r"(?i)\b(?:pass(?:word|phrase|code)|passwort|kennwort|pwd|api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?token|auth[_ -]?token)\b"
+    r"(?i)\b(?:pass(?:word|phrase|code)|passwort|kennwort|pwd|api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?token|"
+    r"auth[_ -]?token)\b"
     r"(?:\s+(?:is|was|are|still|now|to|ist|lautet)){0,3}\s*[:=]?\s*[\"'“„]?(?P<s>[^\s\"'“”]{4,}[^\s\"'“”.,;!?)])"
 )
 SHAPES = re.compile(

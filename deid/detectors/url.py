@@ -1,4 +1,5 @@
-"""URLs with a scheme or "www.": Presidio's recogniser. Bare "word.word" is left alone: most are missing blanks after a full stop."""
+"""URLs with a scheme or "www.": Presidio's recogniser. Bare "word.word" is left alone: most are missing blanks after
+a full stop."""
 
 from __future__ import annotations
 
