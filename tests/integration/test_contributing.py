@@ -19,6 +19,7 @@ RECIPES = {
     "loyalty": "test_system_contract.py",
     "weekdays": "test_rule_contract.py",
     "credential_field": "test_leak_contract.py",
+    "plate": "test_detector_contract.py",
 }
 
 
