@@ -166,7 +166,8 @@ class Player:
         shown = json.loads(opening.text)
         words = shown.pop("text")
         facts = "\n".join(f"{key}: {', '.join(v) if isinstance(v, list) else v}" for key, v in shown.items())
-        self.console.print(Panel(escape(f"{facts}\n\n{words}"), title=f"task {escape(self.episode.task.task_id)}", expand=False))
+        panel = Panel(escape(f"{facts}\n\n{words}"), title=f"task {escape(self.episode.task.task_id)}", expand=False)
+        self.console.print(panel, soft_wrap=False)  # else a panel cuts long lines off
 
     def _rules(self) -> None:
         for rule in self.episode.task.rules:

@@ -16,6 +16,7 @@ from environments.episode import Episode
 from environments.play import Unclear, parse_line
 from schemas.episode import EpisodeTrace
 from schemas.errors import LeakError, StageError
+from schemas.taskset import open_taskset
 
 ROOT = Path(__file__).resolve().parents[3]
 GAME = """help
@@ -48,6 +49,18 @@ def test_a_whole_task_is_played_from_a_pipe(
     assert "requester: The order number is ORDER_98AE155D." in out
     assert "full: solved, and no rule was broken" in out
     assert "return +0.90, score 100 of 100" in out
+
+
+def test_no_word_of_the_request_is_cut_off_on_a_narrow_screen(
+    small_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("quit\n"))
+    monkeypatch.setenv("COLUMNS", "40")
+    main(["play", str(small_folder), "late_grant"])
+    out = capsys.readouterr().out
+    words = out[out.index("task small") :].replace("│", " ").split()
+    said = open_taskset(small_folder, "train").tasks["small-late_grant"].opening.text.split()
+    assert " ".join(said) in " ".join(words)
 
 
 def test_what_went_wrong_is_shown_with_its_evidence(
