@@ -26,6 +26,7 @@ TASKSET  := $(call FIELD,name)
 SUPPLIER := $(call FIELD,supplier)
 # The sample is made where the spec is the sample's and no other export is named.
 NEEDS_SAMPLE := $(if $(EXPORT),,$(filter true,$(call FIELD,sample)))
+EXPORTED := $(or $(EXPORT),$(if $(NEEDS_SAMPLE),$(DATA)/raw/sample))
 
 help: ## what there is
 	@echo 'recordgym: records of enterprise systems -> certified tasks -> trained agents'
@@ -60,7 +61,7 @@ sample: $(READY) ## the synthetic supplier's exports (data/raw/sample) and their
 	@$(PY) -m samples $(if $(TICKETS),--tickets $(TICKETS))
 
 ingest: $(READY) $(if $(NEEDS_SAMPLE),sample) ## an export -> data/records/<supplier>
-	@$(PY) -m ingest --spec "$(SPEC)" $(if $(EXPORT),--export "$(EXPORT)") --workers $(WORKERS)
+	@$(PY) -m ingest --spec "$(SPEC)" $(if $(EXPORTED),--export "$(EXPORTED)") --workers $(WORKERS)
 
 deid: $(READY) ## records -> data/clean/<supplier>: tokens instead of people (ingests first where there is nothing)
 	@[ -e "$(DATA)/records/$(SUPPLIER)/manifest.json" ] || $(MAKE) --no-print-directory ingest
