@@ -195,17 +195,17 @@ class TextRewriter:
     def _label(self, text: str, span: Span) -> bool:
         """True for a piece of an article number ("FAN-3309-GRY"), an acronym ("RSVP"), and a word that names the
         number after it ("Batch 37")."""
-        chunk = text[: span.start].split()[-1:] if span.start and not text[span.start - 1].isspace() else []
-        after = re.match(r"\S*", text[span.end :])
-        joined = "".join(chunk) + text[span.start : span.end] + (after.group() if after else "")
-        if any(c.isdigit() for c in joined):
+        before, after = text[: span.start], text[span.end :]
+        written = text[span.start : span.end]
+        word = fold(written)
+        glued = re.search(r"[\w-]*$", before), re.match(r"[\w-]*", after)
+        if any(c.isdigit() for g in glued if g for c in g.group()):
             return True
-        word = fold(text[span.start : span.end])
-        return (
-            " " not in word
-            and word not in self.plan.context.first_names
-            and bool(re.match(r"\s+(?:no\.?\s*)?\d", text[span.end :]))
-        )
+        if word in self.plan.context.first_names:
+            return False
+        if written.isalpha() and written.isupper() and len(written) <= MAX_ACRONYM and not text.isupper():
+            return True
+        return (" " not in word or written.isupper()) and bool(re.match(r"\s+(?:no\.?\s*)?\d", after))
 
     def _other_person(self, thread: Thread, text: str) -> str:
         """ "Anna Schulz" where Anna Meyer takes part: the folded name, if its last word is neither common nor a

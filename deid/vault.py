@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -22,6 +23,7 @@ from schemas.files import canonical_json
 
 MAGIC = b"recordgym vault 1\n"
 META = "meta"
+REFERENCE = re.compile(r"R[0-9a-f]{16}")
 
 
 def seal(key: bytes, value: Any, label: str) -> bytes:
@@ -47,7 +49,7 @@ def unseal(key: bytes, data: bytes, label: str) -> Any:
 
 def bucket_of(name: str) -> str:
     """Tokens and references are spread over buckets by their last hex digits before the role."""
-    if name.startswith("R") and "_" not in name:
+    if REFERENCE.fullmatch(name):
         return f"ref-{name[1:3]}"
     digits = next((p for p in reversed(name.split("_")) if len(p) == 8 and set(p) <= set("0123456789ABCDEF")), name)
     return f"token-{digits[:2]}"
@@ -125,7 +127,7 @@ class Vault:
 
     def place(self, reference: str) -> tuple[str, str] | None:
         """(file, position) in the export, or None."""
-        found = self._bucket(bucket_of(reference)).get(reference)
+        found = self._bucket(bucket_of(reference)).get(reference) if REFERENCE.fullmatch(reference) else None
         return (found[0], found[1]) if found else None
 
     def tokens(self) -> dict[str, list[str]]:

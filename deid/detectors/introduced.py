@@ -49,7 +49,7 @@ feeling based located currently
 
 
 ANY_CASE, CAPITAL, KNOWN = 2, 1, 0
-"""How much a cue is trusted: with a name in any case, with a capital, or only with a first name that the supplier's tables hold."""
+"""How much a cue is trusted: with a name in any case, with a capital, or only with a first name of the supplier's tables."""
 CUES = ((SURE, ANY_CASE), (TITLED, ANY_CASE), (MAYBE, CAPITAL), (GREETED, CAPITAL), (COLLEAGUE, CAPITAL), (WEAK, KNOWN))
 
 
@@ -59,7 +59,11 @@ def find(text: str, context: Context) -> list[Span]:
         at = 0
         while match := pattern.search(text, at):
             at = max(match.start("n"), match.start() + 1)
-            if span := _name(text, match.start("n"), match["n"], trust, context, pattern is COLLEAGUE):
+            span = _name(text, match.start("n"), match["n"], trust, context, pattern is COLLEAGUE)
+            whole = pattern is not GREETED or (
+                span is not None and span.end == match.end("n")
+            )  # "Dear Halden team" greets a team
+            if span and (whole or fold(text[span.start : span.end]) in context.first_names):
                 spans.append(span)
     return spans + _signed(text, context)
 

@@ -1,6 +1,6 @@
-"""Every file of deid/detectors keeps the contract of a detector, shown on its fixture `tests/fixtures/detectors/<name>/cases.json`:
+"""Every file of deid/detectors keeps the contract of a detector, shown on `tests/fixtures/detectors/<name>/cases.json`:
 
-{"context": {fields of deid.spans.Context}, "found": [{"text": ..., "finds": [exact texts found]}], "clean": [texts without a find]}
+{"context": {fields of deid.spans.Context}, "found": [{"text": ..., "finds": [texts found]}], "clean": [texts without a find]}
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def cases(name: str) -> dict[str, Any]:
 
 def context_of(name: str) -> Context:
     given = cases(name)["context"]
-    sets = {k: frozenset(v) for k, v in given.items() if k in ("common", "vocabulary", "first_names", "last_names")}
-    tuples = {k: tuple(v) for k, v in given.items() if k in ("date_formats", "regions")}
-    return Context(id_patterns=given.get("id_patterns", {}), **sets, **tuples)
+    plain: dict[str, Any] = {k: tuple(v) for k, v in given.items() if k in ("date_formats", "regions")}
+    plain |= {k: frozenset(v) for k, v in given.items() if k in ("common", "vocabulary", "first_names", "last_names")}
+    return Context(id_patterns=given.get("id_patterns", {}), **plain)
 
 
 def found_in(name: str, text: str) -> list[Span]:
@@ -89,7 +89,7 @@ def test_detectors_reach_no_host(tmp_path: Path) -> None:
         "from deid.spans import Context, Detector\n"
         "from schemas.plugins import load_plugins\n"
         "for d in load_plugins('deid.detectors', 'DETECTOR', Detector).values():\n"
-        "    d.find(['Anna Meyer, anna@shop.example, www.shop.com, 10.0.0.1, +49 30 23125232, DE89370400440532013000'], Context())\n"
+        "    d.find(['Anna Meyer, anna@shop.example, www.shop.com, 10.0.0.1, +49 30 23125232'], Context())\n"
     )
     root = Path(__file__).resolve().parents[2]
     environment = os.environ | {"HOME": str(tmp_path), "PYTHONPATH": str(root)}
