@@ -30,6 +30,8 @@ IDENTITY = (
 )
 SHOWN_IDS = 20
 """Task ids listed per line of the report; the count is always whole."""
+LEAK_REASON = "leak"
+"""Reason in the ledger of a task that a leak check took out; its detail is the check's name."""
 GOOD = ("passed", "not_applicable", "waived")
 VERDICTS = ("passed", "failed", "not_applicable", "could_not_run")
 
@@ -115,6 +117,7 @@ def summary(data: ReportData) -> dict[str, Any]:
         "screen": {name: dict(traits) for name, traits in sorted(data.screen.items())},
         "certificates": _certificates(certificates),
         "leaks": _leaks(data.findings),
+        "removed_by_leak_checks": _removed(ledger),
         "waivers": [w.model_dump(mode="json") for w in sorted(data.waivers, key=lambda w: (w.check, w.path))],
         "slices": _slices(tasks, data.answers),
         "holdout": dict(data.holdout),
@@ -181,6 +184,17 @@ def _certificates(certificates: Sequence[Certificate]) -> dict[str, Any]:
         "checks": [{"check": name, **row} for name, row in counts.items()],
         "bad_tasks": {name: {"count": len(ids), "ids": ids[:SHOWN_IDS]} for name, ids in sorted(bad.items())},
         "example": examples,
+    }
+
+
+def _removed(ledger: Sequence[LedgerRow]) -> dict[str, Any]:
+    """Tasks taken out because a leak check named them: the set left over passes that check, so its findings no longer say so."""
+    by_check = Counter(row.detail for row in ledger if row.reason == LEAK_REASON)
+    total, kept = sum(by_check.values()), sum(row.kept for row in ledger)
+    return {
+        "total": total,
+        "share": round(total / (total + kept), 4) if total else 0.0,
+        "by_check": dict(sorted(by_check.items())),
     }
 
 

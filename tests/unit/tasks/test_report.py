@@ -110,6 +110,18 @@ def test_a_check_that_failed_or_could_not_run_is_never_shown_as_passed(good: Rep
         assert f'class="{verdict}"' in (tmp_path / name / "report.html").read_text(encoding="utf-8")
 
 
+def test_tasks_that_leak_checks_took_out_are_told_although_the_rest_passes(good: ReportData, tmp_path: Path) -> None:
+    lost = [
+        LedgerRow(record_id=f"y{i}", kind="ticket", workflow="refund", kept=False, reason="leak", detail="late_identifier")
+        for i in range(8)
+    ]
+    assert write_report(tmp_path, replace(good, ledger=[*good.ledger, *lost]))
+    removed = read_json(tmp_path / "report.json")["removed_by_leak_checks"]
+    assert removed == {"total": 8, "share": 0.25, "by_check": {"late_identifier": 8}}
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "8 tasks (25.0% of those that were otherwise good)" in text
+
+
 def test_a_waived_finding_is_shown_with_who_signed_it(good: ReportData, tmp_path: Path) -> None:
     findings = [*good.findings, Finding("group_overlap", "waived", "groups/user", "3 tasks", ("t1",), "A. Signer: shared users")]
     assert write_report(tmp_path, replace(good, findings=findings))
