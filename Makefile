@@ -35,7 +35,7 @@ help: ## what there is
 	@echo '  make ingest deid build-tasks SPEC=my.toml EXPORT=folder    your own export (a spec names the variable of its token key)'
 	@echo '  make test                                                  every test'
 	@echo
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  \1|\2/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo '  variables: SPEC=$(SPEC) EXPORT=$(EXPORT) TASK=$(TASK) WORKERS=$(WORKERS) (0: one per processor) TICKETS=$(TICKETS) ARGS=$(ARGS)'
 	@echo '  each is the same as `.venv/bin/python -m samples|ingest|deid|tasks|environments|training.ppo|training.evaluate`, which explain themselves with --help'
