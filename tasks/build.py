@@ -105,7 +105,9 @@ def _draft_shards(spec: Spec, source: Path) -> list[Shard]:
     apis = declared.apis_of(clean) if is_declared else {}
     chances = {} if is_declared else out_of_fold(_requests(clean, spec))
     con = connect(source)
-    skew = measure_skew(con, clean.record)
+    prefix = ".".join(clean.record) + "."
+    links = sorted(key.removeprefix(prefix) for key, rule in clean.codebook.fields.items() if key.startswith(prefix) and rule.type == "id")
+    skew = measure_skew(con, clean.record, links)
     con.close()
     shards: list[Shard] = []
     for ids in _portions(by_organisation):
@@ -470,21 +472,19 @@ def _leak_input(
 
 
 def _first_seen(clean: Clean) -> dict[str, str]:
-    """Identifier -> instant at which the records first hold it: as a record's id or as the value of a field."""
+    """Identifier -> instant at which the records first hold it: as a record's id, in the value of a field or in what somebody wrote."""
     import polars as pl
 
-    events = clean.events().filter(pl.col("recorded_ts").is_not_null())
-    ids = events.select(pl.col("record_id").alias("token"), "recorded_ts")
-    values = events.filter(pl.col("value_json").str.starts_with('"')).select(
-        pl.col("value_json").str.strip_chars('"').alias("token"), "recorded_ts"
-    )
-    rows = (
-        pl.concat([ids, values])
-        .filter(pl.col("token").str.contains(TOKEN.pattern))
-        .group_by("token")
-        .agg(pl.col("recorded_ts").min())
-        .collect()
-    )
+    events = clean.events().with_columns(pl.min_horizontal("event_ts", "recorded_ts").alias("at")).filter(pl.col("at").is_not_null())
+    ids = events.select(pl.col("record_id").alias("token"), "at").filter(pl.col("token").str.contains(TOKEN.pattern))
+    held = [
+        events.filter(pl.col(column).is_not_null())
+        .select(pl.col(column).str.extract_all(TOKEN.pattern).alias("token"), "at")
+        .explode("token")
+        .filter(pl.col("token").is_not_null())
+        for column in ("value_json", "text")
+    ]
+    rows = pl.concat([ids, *held]).group_by("token").agg(pl.col("at").min()).collect()
     found = {token: us(at) for token, at in rows.sort("token").iter_rows()}
     return {token: iso(at) for token, at in found.items() if at is not None}
 

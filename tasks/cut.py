@@ -156,7 +156,9 @@ def load(
 ) -> None:
     """Makes the tables `ev` and `recs`: rows of these organisations and, of the request's own kind, of these records, with the code
     book's word on each field. `skew_us` is d of each other system (see `measure_skew`)."""
-    con.execute("CREATE OR REPLACE TEMP TABLE rules(fld INTEGER, system VARCHAR, kind VARCHAR, field VARCHAR, known VARCHAR, planned BOOLEAN)")
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE rules(fld INTEGER, system VARCHAR, kind VARCHAR, field VARCHAR, known VARCHAR, planned BOOLEAN)"
+    )
     rules = sorted((*key.split(".", 2), rule.known_at, rule.planned_future) for key, rule in codebook.fields.items())
     _fill(con, "rules", [(number, *rule) for number, rule in enumerate(rules)])
     for table, name, values in (("wanted", "organisation", organisations), ("own", "record_id", records)):
@@ -285,11 +287,15 @@ def _fold(con: Any, cases: list[CutCase], result: Cuts, *, shared: bool) -> set[
     """Folds the log for each case into `result`; returns the cases whose month's snapshot holds a record that is gone."""
     months = sorted({(c.organisation, snapshot_us(c.cut_us)) for c in cases if c.organisation is not None}) if shared else []
     bases: dict[tuple[str | None, int], int] = {month: number for number, month in enumerate(months)}
-    rows: list[tuple[Any, ...]] = [(number, None, organisation, None, at, None, _EVER) for (organisation, at), number in bases.items()]
+    rows: list[tuple[Any, ...]] = [
+        (number, None, organisation, None, at, None, _EVER) for (organisation, at), number in bases.items()
+    ]
     for number, case in enumerate(cases, len(rows)):
         month = (case.organisation, snapshot_us(case.cut_us))
         base = bases.get(month) if case.organisation is not None else None
-        rows.append((number, case.case_id, case.organisation, case.requester, case.cut_us, base, month[1] if base is not None else _EVER))
+        rows.append(
+            (number, case.case_id, case.organisation, case.requester, case.cut_us, base, month[1] if base is not None else _EVER)
+        )
     con.execute(
         "CREATE OR REPLACE TEMP TABLE cases(no INTEGER, case_id VARCHAR, organisation VARCHAR, requester VARCHAR, cut BIGINT, base INTEGER, since BIGINT)"
     )
@@ -332,18 +338,28 @@ def _fill(con: Any, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
         con.execute(f"INSERT INTO {table} SELECT {columns}", [list(c) for c in zip(*rows, strict=True)])
 
 
-def measure_skew(con: Any, record: tuple[str, str], *, minimum_pairs: int = 30) -> dict[str, int]:
-    """d per other system in microseconds: the 99th percentile, over linked pairs, of how much earlier than the request's own opening
-    a write made *for* that request is stamped (the write is after the opening in truth, so the difference is the clocks').
+MOMENT_US = 60_000_000
+"""Two stamps that differ by more are not of one moment."""
 
-    Systems with fewer than `minimum_pairs` linked writes are left out: there the skew is not measurable and taken as none.
+
+def measure_skew(con: Any, record: tuple[str, str], link_fields: Sequence[str], *, minimum_pairs: int = 30) -> dict[str, int]:
+    """d per other system in microseconds: how far its clock may be behind the requests' own system's.
+
+    Linked pairs: a write made for a request, and the nearest change of one of the request's `link_fields` that names the written record
+    or one that it belongs to. Both are of one moment, the write first; so the stamps differ by the clocks (and a second or two), and d is
+    the 99th percentile of the link's stamp minus the write's. Systems with fewer than `minimum_pairs` are left out: not measurable there.
     """
     rows = con.execute(
-        """WITH opened AS (SELECT record_id, min(epoch_us(event_ts)) AS t FROM events
-                           WHERE system = $system AND kind = $kind AND type = 'create' AND event_ts IS NOT NULL GROUP BY ALL),
-        pairs AS (SELECT e.system, o.record_id, o.t - min(epoch_us(e.event_ts)) AS lag FROM events e JOIN opened o ON e.reference = o.record_id
-                  WHERE e.system <> $system AND e.event_ts IS NOT NULL GROUP BY e.system, o.record_id, o.t)
-        SELECT system, greatest(0, quantile_disc(lag, 0.99))::BIGINT FROM pairs GROUP BY system HAVING count(*) >= $least ORDER BY system""",
-        {"system": record[0], "kind": record[1], "least": minimum_pairs},
+        """WITH links AS (SELECT record_id, epoch_us(event_ts) AS t, value_json FROM events
+                          WHERE system = $system AND kind = $kind AND type = 'change' AND list_contains($fields, field) AND event_ts IS NOT NULL),
+        writes AS (SELECT DISTINCT system, record_id, reference, epoch_us(event_ts) AS t, coalesce(value_json, to_json(record_id)) AS named
+                   FROM events WHERE reference IS NOT NULL AND system <> $system AND event_ts IS NOT NULL),
+        pairs AS (SELECT w.system, l.t - w.t AS lag, row_number() OVER (
+                    PARTITION BY l.record_id, l.t ORDER BY abs(l.t - w.t), w.system, w.record_id, w.named) AS nearest
+                  FROM links l JOIN writes w ON w.reference = l.record_id AND (w.named = l.value_json OR to_json(w.record_id) = l.value_json)
+                  WHERE abs(l.t - w.t) <= $moment)
+        SELECT system, greatest(0, quantile_disc(lag, 0.99))::BIGINT FROM pairs WHERE nearest = 1
+        GROUP BY system HAVING count(*) >= $least ORDER BY system""",
+        {"system": record[0], "kind": record[1], "fields": list(link_fields), "least": minimum_pairs, "moment": MOMENT_US},
     ).fetchall()
     return {system: int(d) for system, d in rows}
