@@ -74,10 +74,10 @@ build-tasks: $(READY) ## clean records -> data/tasksets/<name>: certified tasks,
 taskset: $(READY)
 	@[ -e "$(DATA)/tasksets/$(TASKSET)/manifest.json" ] || $(MAKE) --no-print-directory build-tasks
 
-play: taskset ## play a task yourself in the terminal (TASK=..., else one is picked)
+play: taskset ## play a task yourself in the terminal (TASK=..., else they are listed)
 	@$(PY) -m environments play $(TASKSET) $(TASK)
 
-explain: taskset ## why a record became a task, and where what the agent sees comes from (TASK=... needed)
+explain: taskset ## why a record became a task, and where what the agent sees comes from (TASK=..., else they are listed)
 	@$(PY) -m tasks explain $(TASKSET) $(TASK)
 
 train: taskset ## warm start, PPO and held-out evaluation on the CPU -> data/runs/<id>

@@ -73,7 +73,7 @@ def run(stage: str, root: Path, tickets: int, kill_after: float | None) -> tuple
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--stage", choices=STAGES, required=True)
+    parser.add_argument("--stage", choices=STAGES, default="ingest", help="stage to kill (default ingest)")
     parser.add_argument("--kills", type=int, default=10, help="trials, each with one or more kills (default 10)")
     parser.add_argument("--tickets", type=int, default=200, help="size of the sample (default 200)")
     parser.add_argument("--seed", type=int, default=1)
