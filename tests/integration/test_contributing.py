@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = re.compile(r"^`([\w./-]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LEFT_OUT = {".git", ".venv", "data", "dist", "build"}
+LEFT_OUT = re.compile(r"\.(?!ci$|gitignore$).*|data|dist|build|__pycache__")
 RECIPES = {
     "chatlog": "test_source_contract.py",
     "loyalty": "test_system_contract.py",
@@ -27,7 +27,7 @@ RECIPES = {
 def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository with every file that the recipes show."""
     copy = tmp_path_factory.mktemp("copy") / "recordgym"
-    shutil.copytree(ROOT, copy, ignore=lambda folder, names: [n for n in names if n in LEFT_OUT or n.endswith("_cache")])
+    shutil.copytree(ROOT, copy, ignore=lambda _, names: [n for n in names if LEFT_OUT.fullmatch(n)])
     files = FILE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     assert files
     for name, text in files:
