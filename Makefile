@@ -90,12 +90,14 @@ report: taskset ## where the reports of the task set and of its runs lie
 test: $(READY) ## every test (TEST=tests/unit/rewards for some)
 	@$(PY) -m pytest -n $(TEST_WORKERS) --dist loadfile $(TEST)
 
-lint: $(READY) ## format, style, types, who imports whom, declared dependencies
-	@$(PY) -m ruff format --check .
-	@$(PY) -m ruff check .
-	@$(PY) -m mypy
-	@$(VENV)/bin/lint-imports
-	@$(VENV)/bin/deptry .
+lint: $(READY) ## format, style, types, who imports whom, declared dependencies (all are run, whichever fails)
+	@failed=; \
+	 $(PY) -m ruff format --check . || failed="$$failed format"; \
+	 $(PY) -m ruff check . || failed="$$failed style"; \
+	 $(PY) -m mypy || failed="$$failed types"; \
+	 $(VENV)/bin/lint-imports || failed="$$failed imports"; \
+	 $(VENV)/bin/deptry . || failed="$$failed dependencies"; \
+	 [ -z "$$failed" ] || { echo "error: failed:$$failed" >&2; exit 1; }
 
 bench: taskset ## figures against the sample's truth and named peers
 	@for script in benchmarks/[a-z]*.py; do name=$$(basename $$script .py); echo "== $$name"; $(PY) -m benchmarks.$$name; done
