@@ -65,6 +65,9 @@ class StateAtCut:
     provenance: list[str] = field(default_factory=list)
     ambiguous: list[Ambiguity] = field(default_factory=list)
     """Fields whose last two rows tie with nothing to order them; they are unknown (null) in the state."""
+    late: set[str] = field(default_factory=set)
+    """Records of which something true before the cut was recorded only after it: whoever handled the case may have known it, and the
+    state does not."""
     unrebuildable: list[str] = field(default_factory=list)
     """"system.kind record": deleted after the cut, and its log does not say what it was."""
 
@@ -130,7 +133,8 @@ SELECT row_number() OVER (ORDER BY system, kind, record_id) AS rec, system, kind
        system = $system AND kind = $kind AS own, bool_or(type <> 'delete') AS logged
 FROM picked GROUP BY system, kind, record_id;
 CREATE OR REPLACE TEMP TABLE ev AS
-SELECT r.rec, r.organisation, r.own, p.fld, p.seq, epoch_us(p.event_ts) AS t, coalesce(p.ts_grain_s, 0) * 1000000 AS g,
+SELECT r.rec, r.organisation, r.own, p.fld, p.seq, epoch_us(p.event_ts) AS t, epoch_us(p.recorded_ts) AS k,
+       coalesce(p.ts_grain_s, 0) * 1000000 AS g,
        CASE p.type WHEN 'create' THEN 1 WHEN 'delete' THEN 2 ELSE 0 END AS op, coalesce(p.value_json, 'null') AS v, p.source_pos AS p,
        p.known, CASE
          WHEN p.event_ts IS NULL OR p.recorded_ts IS NULL THEN NULL
@@ -265,6 +269,13 @@ WHERE rn = 1 GROUP BY record_id ORDER BY record_id
 """
 
 
+_LATE = """
+SELECT DISTINCT c.case_id, r.record_id FROM cases c JOIN ev e ON e.organisation = c.organisation AND NOT e.own
+  AND e.t < c.cut AND e.k >= c.cut AND NOT (e.known IS NOT DISTINCT FROM 'static')
+JOIN recs r ON r.rec = e.rec WHERE c.case_id IS NOT NULL ORDER BY ALL
+"""
+
+
 def cut_states(con: Any, cases: Iterable[CutCase], *, owners: Mapping[str, str] | None = None) -> Cuts:
     """State(cut) of every case from the tables of `load`.
 
@@ -276,6 +287,8 @@ def cut_states(con: Any, cases: Iterable[CutCase], *, owners: Mapping[str, str] 
     _fill(con, "owners", sorted((owners or {}).items()))
     result = Cuts({c.case_id: StateAtCut() for c in cases}, {}, 0)
     alone = _fold(con, cases, result, shared=True)
+    for case_id, record_id in con.execute(_LATE).fetchall():
+        result.states[case_id].late.add(record_id)
     if alone:
         # A record of the month's snapshot is gone since: layers only add, so such a case gets a whole state of its own.
         _fold(con, [c for c in cases if c.case_id in alone], result, shared=False)

@@ -23,6 +23,7 @@ from schemas.errors import GraderError
 from schemas.files import canonical_json
 from schemas.task import Fact, ReferenceStep, RuleRef
 from schemas.taskset import State
+from tasks.choice import singles_out
 from tasks.requester import TOKEN
 
 if TYPE_CHECKING:
@@ -76,6 +77,17 @@ def atoms_of(text: str) -> frozenset[str]:
         found.update(word.strip(".!?") for word in WORD.findall(scalar))
     found.discard("")
     return frozenset(found)
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """The innermost objects first, each with its scalars only."""
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _objects(inner)
+        yield {k: v for k, v in value.items() if not isinstance(v, dict | list)}
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _objects(inner)
 
 
 def _scalars(value: Any) -> Iterator[Any]:
@@ -346,7 +358,45 @@ class Deriver:
         calls: list[Planned] = [(c, True, rules) for key, (c, rules) in self.planned.items() if key not in written]
         calls += [(c, False, set()) for c in targets]
         calls.append((finish, False, set()))
-        return self._labelled(self._pruned(calls))
+        kept = self._pruned(calls)
+        self._check_choices([call for call, _, _ in kept])
+        return self._labelled(kept)
+
+    def _check_choices(self, calls: Sequence[ToolCall]) -> None:
+        """Raises Underivable where a look-up shows several records of a kind and nothing that the requester said tells which is meant."""
+        told = {fact.id: fact.answer for fact in self.facts}
+        named = " ".join([self.episode.task.opening.subject, self.episode.task.opening.text, *told.values()])
+        direct = Seen(named)
+        play = self.episode.fork()
+        shown: list[str] = []
+        for call in calls:
+            for name, value in call.arguments.items():
+                kinds = self.kinds.get(value) if isinstance(value, str) else None
+                if kinds is None or direct.holds(value) or self.opening.holds(value):
+                    continue
+                source = next((text for text in shown if Seen(text).holds(value)), None)
+                rows = self._rows_of(source, kinds) if source is not None else {}
+                if value in rows and not singles_out(named, {row: self._description(row, text) for row, text in rows.items()}, value):
+                    raise Underivable(f"{call.tool}.{name} is one of {len(rows)} and nothing said tells which")
+            shown.append(play.step(call).observation.text)
+
+    def _rows_of(self, text: str, kinds: set[str]) -> dict[str, str]:
+        """Record of one of `kinds` that the observation lists -> what it says of it."""
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return {}
+        rows: dict[str, str] = {}
+        for row in _objects(value):
+            own = [v for k, v in row.items() if isinstance(v, str) and k in {f"{kind}_id" for kind in kinds} and self.kinds.get(v)]
+            if own:
+                rows.setdefault(own[0], json.dumps(row, ensure_ascii=False))
+        return rows
+
+    def _description(self, record_id: str, row: str) -> str:
+        """The listed row and what the look-ups of the record itself say."""
+        more = [f.text for f in self.found if record_id in f.call.arguments.values()]
+        return " ".join([row, *more])
 
     def _pruned(self, calls: list[Planned]) -> list[Planned]:
         """Leaves out planned calls, last first, without which every value is still shown before it is used."""

@@ -12,7 +12,7 @@ from typing import Any
 from environments.agents import ReferenceAgent, UnseenValue, run_episode
 from environments.episode import Episode
 from rewards.score import Grader
-from schemas.episode import Frozen, Grade, RowChange, ToolCall
+from schemas.episode import Frozen, Grade, JournalEntry, RowChange, ToolCall
 from schemas.errors import GraderError, WorldError
 from schemas.files import put_content, write_models, write_text
 from schemas.records import CodeBook, OutcomeCode
@@ -125,7 +125,7 @@ def _open(work: ShardWork, folder: Path) -> Shard:
 
 
 def _known_values(clean: Clean, spec: Spec) -> dict[str, frozenset[str]]:
-    """Slot -> what the records' field of that name holds, where it is a code: a turn may say such a value as it stands."""
+    """Slot -> what the records' fields of that name (or "new_" and the name) hold, where codes: a turn may say such a value as it stands."""
     import polars as pl
 
     slots = [
@@ -267,6 +267,8 @@ def _record_case(
         if unclear_field.record_id in built.touched:
             where = f"{unclear_field.system}.{unclear_field.kind}.{unclear_field.field}"
             return shard.drop(case, outcome.workflow, "ambiguous_state", where, difficulty)
+    if known_later := sorted(state.late & built.touched):
+        return shard.drop(case, outcome.workflow, "state_unknown", f"{len(known_later)} records true before and recorded after", difficulty)
     trivial = shard.work.trivial_p.get(case.record_id, 0.0) >= spec.select.triviality_p
     _decide(shard, case, task, built, trivial=trivial, difficulty=difficulty)
 
@@ -439,8 +441,10 @@ class Built:
     reason: str = ""
     detail: str = ""
     grade: Grade | None = None
+    entries: tuple[JournalEntry, ...] = ()
+    """The reference's replay."""
     touched: frozenset[str] = frozenset()
-    """Records that the outcome names or that the reference looks at."""
+    """Records that the outcome names, and those that the reference looks at through them."""
 
 
 def _build(
@@ -535,19 +539,19 @@ def _played(taskset: TaskSet, task: TaskSpec, answer: Answer) -> Built:
         return Built(reason="no_reference", detail=str(error)[:200])
     grade = trace.grade
     assert grade is not None
-    touched = frozenset(ref.record_id for entry in trace.journal.entries for ref in entry.reads)
+    entries = trace.journal.entries
     if grade.full:
-        return Built(answer=answer, grade=grade, touched=touched)
+        return Built(answer=answer, grade=grade, entries=entries)
     rules = sorted({v.rule for v in grade.violations} & {r.id for r in task.rules})
     if rules:
-        return Built(reason="breaks_rule", detail=", ".join(rules), grade=grade, touched=touched)
+        return Built(reason="breaks_rule", detail=", ".join(rules), grade=grade, entries=entries)
     refused = next((e for e in trace.journal.entries if not e.ok), None)
     why = (
         f"{refused.call.tool} is refused: {refused.refusal.kind.value}"
         if refused and refused.refusal
         else "its replay is not full"
     )
-    return Built(reason="no_reference", detail=why, grade=grade, touched=touched)
+    return Built(reason="no_reference", detail=why, grade=grade, entries=entries)
 
 
 def _decide(shard: Shard, case: Case, task: TaskSpec, built: Built, *, trivial: bool, difficulty: tuple[str, ...]) -> None:

@@ -70,7 +70,7 @@ class Vocabulary:
 
     slots: Mapping[str, Sequence[str]]
     known: Mapping[str, frozenset[str]]
-    """Slot -> values that may be said as they stand (article numbers of the state), matched as whole words."""
+    """Slot -> values that may be said as they stand (article numbers), each one word."""
 
 
 def values_in(text: str, words: Vocabulary) -> dict[str, str]:
@@ -79,23 +79,11 @@ def values_in(text: str, words: Vocabulary) -> dict[str, str]:
     for match in TOKEN.finditer(text):
         for slot in token_slots(match[0], words.slots):
             found.setdefault(slot, match[0])
+    spoken = [w for piece in text.split() if (w := piece.strip(".,;:!?()\"'"))]
     for slot, values in words.known.items():
-        hits = [(at, value) for value in values if (at := _word_at(text, value)) >= 0]
-        if hits:
-            found.setdefault(slot, min(hits, key=lambda h: (h[0], -len(h[1])))[1])
+        if hit := next((w for w in spoken if w in values), None):
+            found.setdefault(slot, hit)
     return found
-
-
-def _word_at(text: str, value: str) -> int:
-    """Where `value` stands in `text` as whole words, or -1."""
-    start = text.find(value)
-    while start >= 0:
-        before = text[start - 1] if start else " "
-        after = text[start + len(value)] if start + len(value) < len(text) else " "
-        if not (before.isalnum() or before in "_-") and not (after.isalnum() or after in "_-"):
-            return start
-        start = text.find(value, start + 1)
-    return -1
 
 
 def slots_asked(question: str, slots: Mapping[str, Sequence[str]]) -> list[str]:
@@ -160,7 +148,7 @@ def requester_of(
         if "delivered" in asked and "delivered" not in found and (date := DATE.search(exchange.answer)):
             found["delivered"] = date[0]
         slots = tuple(dict.fromkeys([*found, *asked]))
-        if not slots and not exchange.question:
+        if not slots and not exchange.question and not exchange.volunteered:
             continue
         facts.append(
             Fact(

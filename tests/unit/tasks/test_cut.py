@@ -312,6 +312,12 @@ def test_every_value_in_a_state_carries_its_source() -> None:
     assert state_of(cuts([*OPENING, *events])[0], provenance=True)["shop"]["order"]["A"] == {"status": "A/status/placed"}
 
 
+def test_a_fact_true_before_and_recorded_after_the_cut_is_told_apart() -> None:
+    events, _ = CASES["4 a late arrival is excluded"]
+    assert cuts([*OPENING, *events])[0].states["T1"].late == {"A"}
+    assert not cuts([*OPENING, *CASES["5 a scheduled change is not a fact"][0]])[0].states["T1"].late
+
+
 def test_null_times_are_counted() -> None:
     assert cuts([*OPENING, *CASES["19 a null time is excluded and never first"][0]])[0].untimed == 1
 
