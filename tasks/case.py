@@ -77,6 +77,8 @@ class Case:
     writes: list[Write] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
     """Field -> last recorded value, post hoc ones too: for judging the outcome, never for showing."""
+    decided_us: int | None = None
+    """When the outcome's code was first recorded: what is said from then on knows it."""
     deleted: bool = False
     links: list[tuple[str, str]] = field(default_factory=list)
     """(name of the link, record id of the other end)."""
@@ -217,6 +219,9 @@ def _own_event(case: Case, row: dict[str, Any], clean: Clean) -> None:
     elif row["field"] is not None:
         value = json.loads(row["value_json"]) if row["value_json"] is not None else None
         case.last[row["field"]] = value
+        at = us(row["event_ts"])
+        if case.code is not None and value == case.code and at is not None:
+            case.decided_us = at if case.decided_us is None else min(case.decided_us, at)
         if row["field"] == clean.requester_field() and row["type"] == "create" and isinstance(value, str):
             case.requester = value
 

@@ -18,14 +18,17 @@ def words(text: str) -> frozenset[str]:
     return frozenset(WORD.findall(TOKEN.sub(" ", text).lower()))
 
 
-def singles_out(said: str, described: Mapping[str, str], chosen: str) -> bool:
-    """True if more words of `chosen`'s description than of any other's stand in `said`, words that all descriptions share left aside."""
+def singles_out(said: str, described: Mapping[str, str], chosen: str, everyday: str = "") -> bool:
+    """True if `said` holds more of `chosen`'s description than of any other's, in letters of the words in common.
+
+    Words that all descriptions share tell nothing, nor do the `everyday` ones of the trade (the policies': delivered, charge, ...).
+    """
     if len(described) < 2:
         return True
     spoken = words(said)
     held = {name: words(text) for name, text in described.items()}
-    common = frozenset.intersection(*held.values())
-    scores = {name: sum(_spoken(word, spoken) for word in own - common) for name, own in held.items()}
+    common = frozenset.intersection(*held.values()) | words(everyday)
+    scores = {name: sum(len(word) for word in own - common if _spoken(word, spoken)) for name, own in held.items()}
     best = scores.pop(chosen)
     return best > max(scores.values())
 

@@ -79,6 +79,11 @@ def atoms_of(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def _texts(value: Any) -> str:
+    """The text values in a JSON value; names of fields are no evidence."""
+    return " ".join(v for v in _scalars(value) if isinstance(v, str))
+
+
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
     """The innermost objects first, each with its scalars only."""
     if isinstance(value, dict):
@@ -183,6 +188,8 @@ class Deriver:
         for slot in fact.slots:
             named = next(iter(words.get(slot, ())), slot.replace("_", " "))
             yield f"Could you tell me the {named}, please?"
+        if fact.volunteered:
+            yield "Is there anything else that I should know?"
 
     def _slot_words(self) -> dict[str, Sequence[str]]:
         found: dict[str, Sequence[str]] = {}
@@ -376,9 +383,15 @@ class Deriver:
                     continue
                 source = next((text for text in shown if Seen(text).holds(value)), None)
                 rows = self._rows_of(source, kinds) if source is not None else {}
-                if value in rows and not singles_out(named, {row: self._description(row, text) for row, text in rows.items()}, value):
+                described = {row: self._description(row, text) for row, text in rows.items()}
+                if value in rows and not singles_out(named, described, value, self._everyday()):
                     raise Underivable(f"{call.tool}.{name} is one of {len(rows)} and nothing said tells which")
             shown.append(play.step(call).observation.text)
+
+    def _everyday(self) -> str:
+        """Words of the policies in force."""
+        policies = self.episode.taskset.policies(self.episode.task)
+        return " ".join(clause.text for policy in policies for clause in policy.clauses)
 
     def _rows_of(self, text: str, kinds: set[str]) -> dict[str, str]:
         """Record of one of `kinds` that the observation lists -> what it says of it."""
@@ -390,12 +403,12 @@ class Deriver:
         for row in _objects(value):
             own = [v for k, v in row.items() if isinstance(v, str) and k in {f"{kind}_id" for kind in kinds} and self.kinds.get(v)]
             if own:
-                rows.setdefault(own[0], json.dumps(row, ensure_ascii=False))
+                rows.setdefault(own[0], _texts(row))
         return rows
 
     def _description(self, record_id: str, row: str) -> str:
-        """The listed row and what the look-ups of the record itself say."""
-        more = [f.text for f in self.found if record_id in f.call.arguments.values()]
+        """What the listed row and the look-ups of the record itself hold in words."""
+        more = [_texts(json.loads(f.text)) for f in self.found if record_id in f.call.arguments.values() and f.text.startswith("{")]
         return " ".join([row, *more])
 
     def _pruned(self, calls: list[Planned]) -> list[Planned]:

@@ -81,9 +81,16 @@ def values_in(text: str, words: Vocabulary) -> dict[str, str]:
             found.setdefault(slot, match[0])
     spoken = [w for piece in text.split() if (w := piece.strip(".,;:!?()\"'"))]
     for slot, values in words.known.items():
-        if hit := next((w for w in spoken if w in values), None):
+        shapes = {shape(v) for v in values} - {""}
+        if hit := next((w for w in spoken if w in values), None) or next((w for w in spoken if shape(w) in shapes), None):
             found.setdefault(slot, hit)
     return found
+
+
+def shape(code: str) -> str:
+    """Runs of letters and digits by their kind ("UPS-2863-GRY" -> "A-9-A"); a single run has none, it may be any word."""
+    found = re.sub(r"[A-Z]+", "A", re.sub(r"\d+", "9", code))
+    return found if len(found) >= 3 and found != code else ""
 
 
 def slots_asked(question: str, slots: Mapping[str, Sequence[str]]) -> list[str]:
@@ -104,7 +111,7 @@ class Exchange:
 
 
 def exchanges(case: Case) -> list[Exchange]:
-    """Requester turns after the opening and before the case was closed, each with the public agent turns since the requester's last one."""
+    """Requester turns after the opening and before the case was decided, each with the public agent turns since the requester's last one."""
     found: list[Exchange] = []
     opening = case.opening
     if opening is None:
@@ -114,7 +121,7 @@ def exchanges(case: Case) -> list[Exchange]:
     for turn in case.turns[case.turns.index(opening) + 1 :]:
         if not turn.public or not turn.text.strip():
             continue
-        if turn.at_us is not None and case.closed_us is not None and turn.at_us > case.closed_us:
+        if turn.at_us is not None and any(end is not None and turn.at_us >= end for end in (case.decided_us, case.closed_us)):
             break  # who answers the decision knows it
         if not turn.by_requester:
             heard.append(turn.text)
