@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from schemas.taskset import TaskSet
 
 MAX_NAME = 200
+MAX_ACTION = 20_000
+"""Characters of a whole action, names and arguments together; every argument has a smaller bound of its own."""
 MAX_RAW = 4000
 """Characters of a malformed action that the journal keeps."""
 MAX_OBSERVATION = 20_000
@@ -50,6 +52,7 @@ NO_CALL = ToolCall(tool="")
 OVER = Observation(kind="end", text='{"end":"the episode is over"}')
 UNGRADED = StepEvents()
 FORM = '{"tool": name, "arguments": {...}}'
+TOO_LONG = f"the action has more than {MAX_ACTION} characters"
 
 _sets: dict[int, tuple[TaskSet, dict[object, object]]] = {}
 
@@ -106,9 +109,11 @@ def parse_action(action: Any) -> ToolCall:
     name: Any
     arguments: Any
     if isinstance(action, ToolCall):
-        name, arguments = action.tool, action.arguments
+        name, arguments = getattr(action, "tool", None), getattr(action, "arguments", None)
     else:
         form = action
+        if isinstance(form, str) and len(form) > MAX_ACTION:
+            raise _malformed(TOO_LONG, action)
         if isinstance(form, str):
             try:
                 form = json.loads(form)
@@ -121,15 +126,35 @@ def parse_action(action: Any) -> ToolCall:
             if key not in ("tool", "arguments"):
                 raise _malformed(f"the action has a key {shown(key)}; write {FORM}", action)
         name, arguments = form.get("tool"), form.get("arguments", {})
-        if type(name) is not str:
-            raise _malformed(f"tool must be text; write {FORM}", action)
-        if type(arguments) is not dict:
-            raise _malformed(f"arguments must be an object; write {FORM}", action)
+    if type(name) is not str:
+        raise _malformed(f"tool must be text; write {FORM}", action)
+    if type(arguments) is not dict:
+        raise _malformed(f"arguments must be an object; write {FORM}", action)
     if fault := json_fault(name) or json_fault(arguments):
         raise _malformed(f"the action holds {fault}", {"tool": name, "arguments": arguments})
     if len(name) > MAX_NAME:
         raise _malformed(f"the name of a tool has at most {MAX_NAME} characters", {"tool": name, "arguments": arguments})
-    return action if isinstance(action, ToolCall) else ToolCall(tool=name, arguments=arguments)
+    if _size(arguments) > MAX_ACTION:
+        raise _malformed(TOO_LONG, {"tool": name, "arguments": arguments})
+    return ToolCall(tool=name, arguments=_copied(arguments))
+
+
+def _size(value: Any) -> int:
+    """About how many characters the JSON text of `value` has."""
+    kind = type(value)
+    if kind is str:
+        return len(value) + 2
+    if kind is dict:
+        return sum(len(key) + 3 + _size(inner) for key, inner in value.items())
+    return sum(map(_size, value)) if kind is list else 8
+
+
+def _copied(value: Any) -> Any:
+    """A copy that shares nothing with the agent: what it does to its own objects later must not change the journal."""
+    kind = type(value)
+    if kind is dict:
+        return {key: _copied(inner) for key, inner in value.items()}
+    return [_copied(inner) for inner in value] if kind is list else value
 
 
 class Episode:

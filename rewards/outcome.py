@@ -30,6 +30,8 @@ class Comparison:
     """Criterion -> met: "code", "about", "answer.<field>", "<system>.<kind> <record or #n>[.<field>]"."""
     collateral: tuple[str, ...]
     """What was touched and not expected, one line each, with record ids."""
+    wrong: int = 0
+    """How many expected fields of rows hold another new value than the expected one."""
 
     @property
     def right(self) -> bool:
@@ -131,9 +133,9 @@ def compare(outcome: Outcome, difference: Difference, finish: JournalEntry | Non
             criteria[f"answer.{name}"] = finish is not None and same(given.get(name), value)
         extra = [name for name in given if name not in outcome.answer and given[name] is not None]
         collateral += [f"answer field {name} is not asked for" for name in extra]
-    _compare_sets(outcome, difference, criteria, collateral)
+    wrong = _compare_sets(outcome, difference, criteria, collateral)
     _compare_creates(outcome, difference, criteria, collateral)
-    return Comparison(criteria, tuple(collateral))
+    return Comparison(criteria, tuple(collateral), wrong)
 
 
 def best(outcome: Outcome, difference: Difference, finish: JournalEntry | None) -> Comparison:
@@ -148,7 +150,9 @@ def best(outcome: Outcome, difference: Difference, finish: JournalEntry | None) 
     return found
 
 
-def _compare_sets(outcome: Outcome, difference: Difference, criteria: dict[str, bool], collateral: list[str]) -> None:
+def _compare_sets(outcome: Outcome, difference: Difference, criteria: dict[str, bool], collateral: list[str]) -> int:
+    """Adds to `criteria` and `collateral`; returns how many expected fields hold another new value."""
+    wrong = 0
     actual = difference.sets()
     deleted = set(difference.deleted)
     for change in outcome.changes:
@@ -161,9 +165,12 @@ def _compare_sets(outcome: Outcome, difference: Difference, criteria: dict[str, 
             continue
         for name, value in change.fields.items():
             if f"{row[0]}.{row[1]}.{name}" not in difference.ignored:
-                criteria[f"{row[0]}.{row[1]} {row[2]}.{name}"] = actual.pop((*row, name), None) == normal(value)
+                now = actual.pop((*row, name), None)
+                met = criteria[f"{row[0]}.{row[1]} {row[2]}.{name}"] = now == normal(value)
+                wrong += now is not None and not met
     collateral += [f"{system}.{kind} {record}.{name} was changed" for system, kind, record, name in sorted(actual)]
     collateral += [f"{system}.{kind} {record} was deleted" for system, kind, record in sorted(deleted)]
+    return wrong
 
 
 def _compare_creates(outcome: Outcome, difference: Difference, criteria: dict[str, bool], collateral: list[str]) -> None:

@@ -66,7 +66,8 @@ class Rule:
     check: Callable[[Any, JournalView, int], list[Violation]]
     """(parameters, view, step) -> violations of the accepted call at `step`, which is a call of `parameters.tool`.
 
-    Raises GraderError where the state lacks what the judgement needs.
+    Where the state does not hold what the judgement needs, nothing shows that the act is allowed: a violation that says so.
+    Raises GraderError only where parameters and state do not fit each other (an amount that is no number, a time that is none).
     """
     passing: RuleTrace
     violating: RuleTrace
@@ -81,6 +82,13 @@ def conditions(when: When) -> str:
     """`when` in words: " with reason late_delivery or damaged_item", or "" without conditions."""
     parts = [f"{name} {' or '.join(str(v) for v in values)}" for name, values in sorted(when.items())]
     return f" with {' and '.join(parts)}" if parts else ""
+
+
+def last_field(hop: Hop) -> str:
+    """The field that a lookup ends at."""
+    while hop.then is not None:
+        hop = hop.then
+    return hop.field
 
 
 def path_in_words(hop: Lookup) -> str:

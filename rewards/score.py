@@ -173,7 +173,8 @@ class Stepper:
         for change in touched:
             self._difference.add(change)
         outcome = self.criteria.answer.outcome
-        collateral = min(len(compare(o, self._difference, None).collateral) for o in (outcome, *outcome.alternatives))
+        compared = [compare(o, self._difference, None) for o in (outcome, *outcome.alternatives)]
+        collateral = min(len(c.collateral) + c.wrong for c in compared)  # a wrong value stays a fault though it is written over
         if collateral > self._collateral:
             rows = tuple(RowRef(system=c.system, kind=c.kind, record_id=c.record_id or "") for c in touched)
             message = f"{entry.call.tool} at step {step} wrote what the outcome does not hold"

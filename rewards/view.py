@@ -19,11 +19,13 @@ Key = tuple[str, str, str]
 
 
 class NotThere(Exception):  # noqa: N818 - a signal inside the grader, answered by every rule, never seen outside
-    """The agent's own call names a record that the state does not hold: its fault, which a rule answers with a violation."""
+    """The agent's own call names a record, or leads to a value, that the state does not hold: nothing shows that the act is
+    allowed, which a rule answers with a violation. A task whose own reference leads there is not certified."""
 
-    def __init__(self, ref: RowRef) -> None:
+    def __init__(self, ref: RowRef, field: str = "") -> None:
         self.ref = ref
-        super().__init__(f"{ref.system}.{ref.kind} {ref.record_id} is not in the state")
+        what = f"has no {field} that the rule could be judged by" if field else "is not in the state"
+        super().__init__(f"{ref.system}.{ref.kind} {ref.record_id} {what}")
 
 
 @dataclass(slots=True)
@@ -96,7 +98,7 @@ class JournalView:
     def follow(self, lookup: Lookup, arguments: dict[str, Any], step: int) -> tuple[Any, tuple[RowRef, ...]]:
         """The value at the end of `lookup` for a call with `arguments` (None where never set), and the rows passed on the way.
 
-        Raises NotThere where the record that the call itself names is not in the state, GraderError where one further on is not.
+        Raises NotThere where a record on the way is not in the state.
         """
         named = arguments.get(lookup.argument)
         if named is None or not isinstance(named, str | int):
@@ -104,18 +106,14 @@ class JournalView:
         hop: Hop | None = lookup
         value: Any = str(named)
         rows: list[RowRef] = []
+        field = ""
         while hop is not None:
             ref = RowRef(system=hop.system, kind=hop.kind, record_id=str(value))
             row = self.row(hop.system, hop.kind, str(value), step) if value is not None else None
             if row is None:
-                if not rows:
-                    raise NotThere(ref)
-                raise GraderError(
-                    f"{rows[-1].system}.{rows[-1].kind} {rows[-1].record_id} leads to {ref.system}.{ref.kind} {ref.record_id}, "
-                    "which is not in the state"
-                )
+                raise NotThere(ref) if value is not None or not rows else NotThere(rows[-1], field)
             rows.append(ref)
-            value = row.get(hop.field)
+            value, field = row.get(hop.field), hop.field
             hop = hop.then
         return value, tuple(rows)
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, conditions, money, path_in_words
+from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, conditions, last_field, money, path_in_words
 from rewards.values import same
 from rewards.view import JournalView, NotThere
 from schemas.episode import JournalEntry, RowRef, ToolCall, Violation
@@ -55,10 +55,10 @@ def check(p: Approval, view: JournalView, step: int) -> list[Violation]:
     if isinstance(p.above, dict) and p.by is not None:
         try:
             key, rows = view.follow(p.by, arguments, step)
+            if not isinstance(key, str) or key not in p.above:
+                raise NotThere(rows[-1], f"{last_field(p.by)} of the table")
         except NotThere as missing:
             return [Violation(rule="approval", step=step, message=str(missing), evidence=(missing.ref,))]
-        if not isinstance(key, str) or key not in p.above:
-            raise GraderError(f"{rows[-1].record_id}: its value has no amount in the table ({', '.join(sorted(p.above))})")
         limit = p.above[key]
     else:
         limit = p.above if isinstance(p.above, int) else 0

@@ -6,11 +6,10 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, conditions, path_in_words
+from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, conditions, last_field, path_in_words
 from rewards.values import same
 from rewards.view import JournalView, NotThere
 from schemas.episode import JournalEntry, ToolCall, Violation
-from schemas.errors import GraderError
 
 
 class Forbidden(Parameters):
@@ -42,10 +41,10 @@ def check(p: Forbidden, view: JournalView, step: int) -> list[Violation]:
         return [Violation(rule="forbidden", step=step, message=f"{p.tool} at step {step} is forbidden")]
     try:
         value, rows = view.follow(p.state, call.arguments, step)
+        if value is None:
+            raise NotThere(rows[-1], last_field(p.state))
     except NotThere as missing:
         return [Violation(rule="forbidden", step=step, message=str(missing), evidence=(missing.ref,))]
-    if value is None:
-        raise GraderError(f"{rows[-1].system}.{rows[-1].kind} {rows[-1].record_id} has no value in the field looked at")
     if not any(same(value, bad) for bad in p.values):
         return []
     message = f"{p.tool} at step {step} while {rows[-1].record_id} has {str(value).lower()}"

@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, conditions, money, path_in_words
+from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, conditions, last_field, money, path_in_words
 from rewards.values import same
 from rewards.view import JournalView, NotThere, instant
 from schemas.episode import JournalEntry, RowRef, ToolCall, Violation
@@ -90,9 +90,13 @@ def _too_much(p: Limit, view: JournalView, step: int) -> list[Violation]:
     limit: object = p.max
     if isinstance(p.max, Lookup):
         limit, rows = view.follow(p.max, arguments, step)
+        if limit is None:
+            raise NotThere(rows[-1], last_field(p.max))
     elif p.by is not None and p.limits is not None:
         key, rows = view.follow(p.by, arguments, step)
-        limit = p.limits.get(key) if isinstance(key, str) else None
+        if not isinstance(key, str) or key not in p.limits:
+            raise NotThere(rows[-1], f"{last_field(p.by)} of the table")
+        limit = p.limits[key]
     if isinstance(limit, bool) or not isinstance(limit, int):
         raise GraderError(f"rule limit: {', '.join(r.record_id for r in rows) or 'the parameters'} give no limit for {p.tool}")
     if amount <= limit:
@@ -110,7 +114,8 @@ def _too_often(p: Limit, view: JournalView, step: int) -> list[Violation]:
     for record_id, row, made_at in view.rows(p.rows.system, p.rows.kind, step):
         if not same(row.get(p.rows.match), named):
             continue
-        if made_at is None and instant(row.get(p.rows.time), f"{record_id}.{p.rows.time}") < start:
+        told = row.get(p.rows.time)  # a row of unknown time may have been made within the days
+        if made_at is None and told is not None and instant(told, f"{record_id}.{p.rows.time}") < start:
             continue
         earlier.append(RowRef(system=p.rows.system, kind=p.rows.kind, record_id=record_id))
     if len(earlier) + 1 <= p.count:

@@ -77,14 +77,15 @@ def test_step_rewards_and_the_grade_of_the_journal_agree(small: TaskSet, graded:
         ('{"tool": "get_odrer"}', "unknown_tool", "did you mean 'get_order'?"),
         ('{"tool": "get_order", "arguments": {"order_id": NaN}}', "bad_arguments", "not finite"),
         ('{"tool": "get_order", "arguments": {"order_id": "\\ud800"}}', "bad_arguments", "half of a character"),
-        ("[" * 100_000, "bad_arguments", "not JSON"),
+        ("[" * 10_000, "bad_arguments", "not JSON"),
+        ("[" * 100_000, "bad_arguments", "more than 20000 characters"),
         ('{"tool": ' + "9" * 5000 + "}", "bad_arguments", "not JSON"),
         ("\ud800", "bad_arguments", "not JSON"),
         ({"tool": "get_order", "arguments": {"order_id": {1, 2}}}, "bad_arguments", "a set"),
         (None, "bad_arguments", "not an object"),
         ({"tool": "x" * 5000}, "bad_arguments", "at most 200"),
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_a_malformed_action_is_a_typed_refusal_with_the_raw_text_kept(
     episode: Episode, action: Any, kind: str, lesson: str
@@ -97,6 +98,38 @@ def test_a_malformed_action_is_a_typed_refusal_with_the_raw_text_kept(
     assert lesson in step.observation.refusal.message
     assert (entry.raw is not None) == (kind == "bad_arguments")
     assert len(entry.model_dump_json()) < 60_000
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        ToolCall(tool="get_order", arguments={"order_id": "x" * 100_000}),
+        {"tool": "no_such_tool", "arguments": {"a": ["x"] * 100_000}},
+        {"tool": "get_order", "arguments": {"x" * 100_000: 1}},
+        json.dumps({"tool": "get_order", "arguments": {"order_id": "x" * 100_000}}),
+        ToolCall.model_construct(),
+        ToolCall.model_construct(tool=5, arguments=7),
+        ToolCall.model_construct(tool="get_order", arguments=None),
+    ],
+)
+def test_whatever_an_agent_sends_is_refused_and_the_journal_stays_small(graded: Episode, action: Any) -> None:
+    graded.reset(TASK)
+    step = graded.step(action)
+    assert step.observation.refusal is not None
+    assert step.observation.refusal.kind == "bad_arguments"
+    assert len(graded.trace("x").model_dump_json()) < 10_000
+
+
+def test_what_an_agent_does_to_its_own_call_later_does_not_change_the_journal(episode: Episode) -> None:
+    call = ToolCall(tool="get_order", arguments={"order_id": "ORDER_00000000"})
+    form: dict[str, Any] = {"tool": "get_order", "arguments": {"order_id": "ORDER_00000000"}}
+    for action in (call, form):
+        episode.reset(TASK)
+        episode.step(action)
+        before = episode.journal.model_dump_json()
+        (call.arguments if action is call else form["arguments"])["order_id"] = "ORDER_FORGED"
+        assert episode.journal.model_dump_json() == before
+        call.arguments["order_id"] = form["arguments"]["order_id"] = "ORDER_00000000"
 
 
 def test_a_refused_write_leaves_no_trace_in_the_state(episode: Episode) -> None:

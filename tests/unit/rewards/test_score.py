@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from rewards.events import check_weights, discounted, reward, score
 from rewards.score import Grader, Stepper, criteria_of, grade, load_grader
-from schemas.episode import Grade, Journal, RefusalKind, StepEvents
+from schemas.episode import Grade, Journal, RefusalKind, RowChange, StepEvents
 from schemas.errors import GraderError
 from schemas.files import write_models
 from schemas.task import Answer, RequesterSpec, RewardWeights, RuleRef, ScoreBounds, TaskSpec
-from schemas.taskset import SideManifest, TaskSet, task_digest
+from schemas.taskset import SideManifest, State, TaskSet, task_digest
 from tests.unit.rewards.build import BASE, LIMIT, Play, answer, task
 
 
@@ -242,8 +242,9 @@ def test_what_cannot_be_judged_raises() -> None:
     junk = LIMIT.model_copy(update={"parameters": {"tool": "create_refund"}})
     with pytest.raises(GraderError, match="refund_limit"):
         judged(Play().read(), spec=task(rules=(junk,)))
+    much: State = {"orders": {"order": {"ORDER_1": {"total_minor": "much"}}}}
     with pytest.raises(GraderError, match="cannot judge step 1"):
-        grade(task(rules=(LIMIT,)), answer(), {"orders": {"order": {"ORDER_1": {}}}}, Play().read().refund().journal())
+        grade(task(rules=(LIMIT,)), answer(), much, Play().read().refund().journal())
     with pytest.raises(GraderError, match="journal of t1"):
         grade(task(task_id="t2"), answer().model_copy(update={"task_id": "t2"}), BASE, Play().journal())
     with pytest.raises(GraderError, match="answer of t1"):
@@ -257,6 +258,63 @@ def test_a_record_that_the_agent_made_up_is_its_own_fault_and_not_the_graders() 
     found = judged(Play().read().refund().resolve(about="ORDER_404"))
     assert not found.success
     assert "decision_reads_order" in {v.rule for v in found.violations}
+
+
+UNKNOWN_LOOKUPS: dict[str, dict[str, object]] = {
+    "limit": {
+        "tool": "create_refund",
+        "argument": "amount_minor",
+        "limits": {"gold": 90_000},
+        "by": {
+            "argument": "order_id",
+            "system": "orders",
+            "kind": "order",
+            "field": "account_id",
+            "then": {"system": "accounts", "kind": "account", "field": "tier"},
+        },
+    },
+    "approval": {
+        "tool": "create_refund",
+        "argument": "amount_minor",
+        "about": "order_id",
+        "above": {"gold": 90_000},
+        "by": {"argument": "order_id", "system": "orders", "kind": "order", "field": "tier"},
+    },
+    "forbidden": {
+        "tool": "create_refund",
+        "state": {"argument": "order_id", "system": "orders", "kind": "order", "field": "status"},
+        "values": ["cancelled"],
+    },
+}
+
+
+@pytest.mark.parametrize("row", [{}, {"account_id": "ACCOUNT_404", "tier": "tin"}, {"account_id": None, "status": None}])
+@pytest.mark.parametrize("rule", [*UNKNOWN_LOOKUPS, "total"])
+def test_an_act_on_a_value_that_the_state_does_not_hold_breaks_the_rule_and_never_the_grader(
+    rule: str, row: dict[str, object]
+) -> None:
+    made = RuleRef(id="x", rule=rule, sentence="s", parameters=UNKNOWN_LOOKUPS[rule]) if rule != "total" else LIMIT
+    base: State = {"orders": {"order": {"ORDER_1": row}}, "accounts": {"account": {}}}
+    found = grade(task(rules=(made,)), answer(), base, Play().read().refund().journal())
+    assert [(v.rule, v.step) for v in found.violations] == [(made.id, 1)]
+    assert found.violations[0].evidence
+
+
+def test_a_wrong_value_is_a_violation_though_the_right_one_is_written_over_it() -> None:
+    def moved(*addresses: str) -> Grade:
+        play, before = Play().read(), "ADDRESS_1"
+        for address in addresses:
+            play.update("ORDER_1", {"ship_to": before}, ship_to=address)
+            before = address
+        return judged(play.resolve(code="address_changed"), wanted=wanted, spec=task(rules=()))
+
+    right = RowChange(system="orders", kind="order", op="update", record_id="ORDER_1", fields={"ship_to": "ADDRESS_2"}, before={})
+    wanted = answer(changes=(right,), code="address_changed")
+    assert moved("ADDRESS_2").full
+    once = moved("ADDRESS_9", "ADDRESS_2")
+    assert [(v.rule, v.step) for v in once.violations] == [("collateral", 1)]
+    assert not once.full
+    assert not moved("ADDRESS_2", "ADDRESS_9", "ADDRESS_2").full
 
 
 # --- step by step = at once ----------------------------------------------------------------------------------------------------
