@@ -47,7 +47,9 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def environment(root: Path) -> dict[str, str]:
-    return os.environ | {"RECORDGYM_DATA": str(root / "data"), "RECORDGYM_HOME": str(root / "home")}
+    """One key for all trials: with a key of its own, each would rightly write other tokens."""
+    own = {"RECORDGYM_DATA": str(root / "data"), "RECORDGYM_HOME": str(root / "home"), "RECORDGYM_TOKEN_KEY": "c0ffee00" * 8}
+    return os.environ | own
 
 
 def run(stage: str, root: Path, tickets: int, kill_after: float | None) -> tuple[bool, float]:
