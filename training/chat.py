@@ -19,10 +19,27 @@ from typing import Any
 
 from schemas.episode import Observation, ToolCall
 from training.grammar import Parameter, ToolGrammar
-from training.tokens import CODE, COUNTS, END, IDENTITY, ITEM, MONEY, MORE, NONE, SKIP, SPECIALS, Vocabulary, constant_symbol
+from training.tokens import (
+    CODE,
+    COUNTS,
+    DAY_FIRST,
+    END,
+    IDENTITY,
+    ITEM,
+    MONEY,
+    MORE,
+    NONE,
+    SKIP,
+    SPECIALS,
+    Vocabulary,
+    constant_symbol,
+    money_of,
+)
 
 TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
-PIECE = re.compile(rf"({IDENTITY.pattern})|({TIME.pattern})|({CODE.pattern})|({MONEY.pattern})|(\d+)|([^\W\d_]+)")
+PIECE = re.compile(
+    rf"({IDENTITY.pattern})|({TIME.pattern})|({MONEY.pattern})|({DAY_FIRST.pattern})|({CODE.pattern})|(\d+)|([^\W\d_]+)"
+)
 TIMES = 3
 """Times of one record that the later ones are compared with."""
 TEXT_LIMIT = 64
@@ -95,11 +112,12 @@ def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
             out.append(memory.identity(identity))
         elif TIME.fullmatch(piece):
             out += time_symbols(piece, memory, vocabulary)
+        elif money := MONEY.fullmatch(piece):
+            out += [memory.amount(money_of(money)), vocabulary.amount(money_of(money))]
+        elif date := DAY_FIRST.fullmatch(piece):
+            out += date_symbols(date, memory, vocabulary)
         elif CODE.fullmatch(piece):
             out.append(memory.code(piece))
-        elif money := MONEY.fullmatch(piece):
-            minor = int(money.group(1)) * 100 + int(money.group(2))
-            out += [memory.amount(minor), vocabulary.amount(minor)]
         elif piece.isdigit():
             out.append(number(int(piece)))
         elif known is None or f"w:{piece.lower()}" in known:
@@ -123,6 +141,21 @@ def time_symbols(text: str, memory: Memory, vocabulary: Vocabulary, others: Sequ
         memory.now = moment
     out = [vocabulary.day((moment - memory.now).total_seconds() / 86400)]
     return out + [vocabulary.day((moment - other).total_seconds() / 86400, "D") for other in others]
+
+
+def date_symbols(date: re.Match[str], memory: Memory, vocabulary: Vocabulary) -> list[str]:
+    """A date of a text in days from now; nothing where there is no such day or no now yet."""
+    day, month, year = date.groups()
+    if memory.now is None:
+        return []
+    for candidate in [int(year)] if year else [memory.now.year, memory.now.year - 1]:
+        try:
+            moment = datetime(candidate, int(month), int(day), tzinfo=UTC)
+        except ValueError:
+            return []
+        if year or moment <= memory.now:
+            return [vocabulary.day((moment - memory.now).total_seconds() / 86400)]
+    return []
 
 
 def leaves(value: Any, path: str) -> Iterator[tuple[str, str, Any]]:

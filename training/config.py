@@ -42,7 +42,7 @@ class Config:
     min_count: int = 5
     """Training occurrences below which a word of a request is left out of the vocabulary."""
 
-    warm_epochs: int = 10
+    warm_epochs: int = 12
     """Passes over the warm-start episodes; few make a deliberately weak start."""
     warm_share: float = 1.0
     """Share in (0, 1] of the training tasks whose reference episodes may be imitated."""
@@ -50,6 +50,10 @@ class Config:
     """Peak learning rate of the warm start."""
     warm_batch: int = 16
     """Episodes of a warm-start step."""
+    word_dropout: float = 0.4
+    """Share in [0, 1) of the words of texts that is left out of what the warm start reads, anew in each epoch."""
+    rollout_word_dropout: float = 0.0
+    """The same in rollouts (the tape holds what was read); evaluations leave nothing out."""
     validation_share: float = 0.12
     """Share of training tasks (whole organisations) kept out of warm start and PPO, to watch and to choose by."""
 
@@ -90,6 +94,8 @@ class Config:
     """Values move at most so far from the rollout's in one update; 0 = off."""
     value_weight: float = 0.5
     """Weight of the value loss."""
+    value_in_trunk: bool = False
+    """Let the critic's gradient into the trunk that it shares with the policy. It is larger than the policy's own."""
     entropy: float = 0.01
     """Weight of the entropy bonus."""
     kl_warm: float = 0.005
@@ -126,6 +132,8 @@ def check_config(config: Config) -> None:
         "minibatch": not 0 < config.minibatch <= config.episodes,
         "microbatch": config.microbatch < 1,
         "warm-share": not 0 < config.warm_share <= 1,
+        "word-dropout": not 0 <= config.word_dropout < 1,
+        "rollout-word-dropout": not 0 <= config.rollout_word_dropout < 1,
         "validation-share": not 0 <= config.validation_share < 0.9,
         "samples-per-task": config.samples_per_task < 1 or config.episodes % config.samples_per_task != 0,
         "save-every": config.save_every < 1,

@@ -194,6 +194,8 @@ def make_warm_start(lab: Lab) -> None:
         batch=config.warm_batch,
         lr=config.warm_lr,
         seed=config.seed,
+        words=vocabulary.words,
+        word_dropout=config.word_dropout,
         log=log,
     )
     write_json(

@@ -76,7 +76,7 @@ def small_model(vocabulary: Vocabulary, *, width: int, layers: int, heads: int, 
         tie_word_embeddings=True,
         pad_token_id=vocabulary.ids[PAD],
         eos_token_id=vocabulary.ids[EOS],
-        initializer_range=width**-0.5,
+        initializer_range=0.02,
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

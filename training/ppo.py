@@ -95,6 +95,7 @@ def iterate(lab: Lab, iteration: int) -> dict[str, Any]:
         context=config.context,
         generator=generator,
         temperature=config.temperature,
+        word_dropout=config.rollout_word_dropout,
     )
     clock.lap("rollout")
     samples, row = advantages(lab, [p.tape for p in played], iteration, generator)
@@ -221,7 +222,8 @@ def update(lab: Lab, samples: Sequence[Sample], iteration: int, generator: torch
             stopped = not only_value and k3 > config.kl_stop
             if stopped:
                 break
-            norm = float(torch.nn.utils.clip_grad_norm_(lab.policy.parameters(), config.grad_clip))
+            norm = float(torch.nn.utils.clip_grad_norm_(lab.policy.model.parameters(), config.grad_clip))
+            norm += float(torch.nn.utils.clip_grad_norm_(lab.policy.value.parameters(), config.grad_clip))
             if not math.isfinite(norm) or not all(math.isfinite(v) for v in totals.values()):
                 last = checkpoint.steps(lab.folder)
                 raise StageError(
@@ -248,7 +250,7 @@ def minibatch_loss(lab: Lab, part: Sequence[Sample], only_value: bool, totals: d
     """Sum over the action tokens of `part` of policy loss + value loss - entropy bonus; adds its terms to `totals`."""
     config = lab.config
     batch = collate([s.tape for s in part], len(lab.vocabulary), lab.vocabulary.ids[PAD], lab.policy.device)
-    scores = score(lab.policy, batch, temperature=config.temperature, value_gradient=not only_value)
+    scores = score(lab.policy, batch, temperature=config.temperature, value_gradient=config.value_in_trunk and not only_value)
     old, advantage = torch.cat([s.old_logprob for s in part]), torch.cat([s.advantage for s in part])
     per_token, held = losses.policy_loss(
         scores.logprob, old, advantage, clip_low=config.clip_low, clip_high=config.clip_high, dual_clip=config.dual_clip

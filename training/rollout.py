@@ -6,6 +6,7 @@ cache. Where all rows have several tokens queued, they are fed in one pass.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -62,6 +63,8 @@ class Row:
     turn: int = 0
     prefix: list[str] = field(default_factory=list)
     trie: Turn | None = None
+    word_dropout: float = 0.0
+    chance: random.Random = field(default_factory=random.Random)
     over: bool = False
     refusals: int = 0
     token_limit: bool = False
@@ -106,6 +109,8 @@ class Row:
         if self.over and not self.tape.truncated:
             return
         symbols = observation_symbols(observation, self.memory, self.vocabulary, source)
+        if self.word_dropout:
+            symbols = [s for s in symbols if not s.startswith("w:") or self.chance.random() >= self.word_dropout]
         self.tape.read(self.vocabulary.encode(symbols if self.over else [*symbols, ACT]), turn)
         if self.over:
             return
@@ -133,14 +138,16 @@ def play(
     generator: torch.Generator,
     greedy: bool = False,
     temperature: float = 1.0,
+    word_dropout: float = 0.0,
     agent: str = "policy",
 ) -> list[Played]:
     """Plays each (task id, episode seed) once, in lockstep, and returns the episodes in the order of `jobs`.
 
+    A share `word_dropout` of the words of texts is not read (by episode seed).
     Sampling draws from `generator` in row order, so the same generator state, policy and jobs give the same episodes.
     """
     grammars: dict[str, ToolGrammar] = {}
-    rows = [_row(taskset, grader, vocabulary, task_id, seed, context, grammars) for task_id, seed in jobs]
+    rows = [_row(taskset, grader, vocabulary, task_id, seed, context, grammars, word_dropout) for task_id, seed in jobs]
     policy.eval()
     cache = policy.new_cache()
     active = [row for row in rows if not row.over]
@@ -167,11 +174,13 @@ def _row(
     seed: int,
     context: int,
     grammars: dict[str, ToolGrammar],
+    word_dropout: float,
 ) -> Row:
     episode = Episode(taskset, grader)
     opening = episode.reset(task_id, seed)
     grammar = grammar_for(taskset, task_id, vocabulary, grammars)
-    row = Row(episode, vocabulary, grammar, context, Tape(task_id, seed))
+    chance = random.Random(f"{task_id}/{seed}")
+    row = Row(episode, vocabulary, grammar, context, Tape(task_id, seed), word_dropout=word_dropout, chance=chance)
     row.open(opening)
     row.settle()
     return row

@@ -7,6 +7,7 @@ digest; `check` refuses a tape whose ids are not those that were sampled.
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -72,6 +73,18 @@ class Tape:
             elif paid:
                 paid[0] += reward
         return paid
+
+    def thinned(self, words: frozenset[int], rate: float, chance: random.Random) -> Tape:
+        """A copy without a share `rate` of its observation tokens that are among `words`; every action token stays as it is."""
+        out = Tape(self.task_id, self.seed, rewards=list(self.rewards), truncated=self.truncated)
+        for position, (token, kind, turn) in enumerate(zip(self.ids, self.kinds, self.turns, strict=True)):
+            if kind == OBSERVATION and token in words and chance.random() < rate:
+                continue
+            if kind == ACTION:
+                out.choose(token, turn, self.legal[position], self.logprobs[position])
+            else:
+                out._append([token], kind, turn)
+        return out
 
     def seal(self) -> None:
         """Fixes the digest of what was sampled."""

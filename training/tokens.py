@@ -35,7 +35,10 @@ IDENTITY = re.compile(r"\b([A-Z]+(?:_[A-Z]+)*)_([0-9A-F]{8})(?:_(FIRST|LAST|EMAI
 """The tokens that deid writes: TYPE_XXXXXXXX, for a person with the role of the form."""
 CODE = re.compile(r"\b[A-Z0-9]+(?:[-/][A-Z0-9]+)+\b")
 """Article numbers and the like."""
-MONEY = re.compile(r"\b(\d+)[.,](\d\d)\b")
+MONEY = re.compile(r"(?:(?:[A-Z]{3}|[€$£]) ?(\d+)[.,](\d\d)\b)|(?:\b(\d+)[.,](\d\d) ?(?:[A-Z]{3}\b|[€$£]))")
+"""An amount with its currency before or behind it; without one, digits with a point may as well be a date."""
+DAY_FIRST = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})?(?!\d)")
+"""A date with points; without a year it is the last such day before the episode's now."""
 DAY_EDGES = (*range(11), 14, 21, 30, 45, 60, 90, 120, 180, 270, 365, 730)
 AMOUNT_EDGES = (0, *(int(base * 10**power) for power in range(1, 6) for base in (10, 15, 20, 30, 50, 80)))
 COUNTS = 20
@@ -87,6 +90,11 @@ class Vocabulary:
         """Ids of the symbols; an unknown word is left out, any other unknown symbol becomes UNK."""
         unknown = self.ids[UNK]
         return [self.ids.get(s, unknown) for s in symbols if s in self.ids or not s.startswith("w:")]
+
+    @property
+    def words(self) -> frozenset[int]:
+        """Ids of the words of texts: what may be left out without changing any fact."""
+        return frozenset(index for symbol, index in self.ids.items() if symbol.startswith("w:"))
 
     def day(self, days: float, sign: str = "d") -> str:
         """Symbol of a time `days` after the episode's now (d) or another time of its record (D); whole days, rounded up."""
@@ -144,9 +152,15 @@ def policy_edges(texts: Iterable[str]) -> tuple[tuple[int, ...], tuple[int, ...]
     """(day edges, amount edges in minor units): the round ones and every number that the policy texts name."""
     days, amounts = set(DAY_EDGES), set(AMOUNT_EDGES)
     for text in texts:
-        amounts |= {int(whole) * 100 + int(part) for whole, part in MONEY.findall(text)}
+        amounts |= {money_of(match) for match in MONEY.finditer(text)}
         days |= {int(n) for n in re.findall(r"(?<![\d.,])(\d{1,3})(?![\d]|[.,]\d)", text) if int(n) <= DAY_EDGES[-1]}
     return tuple(sorted(days)), tuple(sorted(amounts))
+
+
+def money_of(match: re.Match[str]) -> int:
+    """Minor units of a MONEY match."""
+    whole, part = [g for g in match.group(1, 2, 3, 4) if g is not None]
+    return int(whole) * 100 + int(part)
 
 
 def constant_symbol(value: Any) -> str:

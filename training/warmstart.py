@@ -7,6 +7,7 @@ weak start (`--warm-epochs`, `--warm-share`); which setting a run used stands in
 from __future__ import annotations
 
 import math
+import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,10 +44,14 @@ def warm_start(
     batch: int,
     lr: float,
     seed: int,
+    words: frozenset[int],
+    word_dropout: float,
     log: Callable[[WarmEpoch], None],
     weight_decay: float = 0.05,
 ) -> None:
     """Trains the policy's trunk in place and leaves it at the epoch with the best validation loss (the value head is untouched).
+
+    In each epoch a share `word_dropout` of the tokens in `words` is left out of the observations, anew: the requests are few.
 
     Raises StageError where the loss is not finite; the parameters of the best epoch so far are then in place.
     """
@@ -62,7 +67,9 @@ def warm_start(
     for epoch in range(epochs):
         started, total, count = time.perf_counter(), 0.0, 0
         policy.train()
-        for chosen in _groups(tapes, batch, generator):
+        chance = random.Random(f"{seed}/{epoch}")
+        seen = [tape.thinned(words, word_dropout, chance) for tape in tapes] if word_dropout else tapes
+        for chosen in _groups(seen, batch, generator):
             optimizer.zero_grad(set_to_none=True)
             tokens = action_count(chosen)
             for part in microbatches(chosen, max(1, batch // 2)):
