@@ -1,7 +1,8 @@
 """Which tasks are held out: by near-duplicates, then whole groups, then time; frozen once decided.
 
-Held out are whole groups (unseen_organisations), the last part of the time in seen groups (unseen_months) and both. Between the last
-training case and the boundary lies an embargo of the workflow's p99 time to resolve; a training case is closed before the boundary.
+Held out are whole groups (unseen_organisations), the last part of the time in seen groups (unseen_months) and both. Between the
+last training case and the boundary lies an embargo of the workflow's p99 time to resolve; a training case is closed before the
+boundary.
 A later build keeps every earlier decision: an id never moves, the boundary and the groups stay.
 """
 
@@ -55,11 +56,13 @@ class Split:
     duplicates: dict[str, str] = field(default_factory=dict)
     """Held-out task that was dropped -> the training task that reads the same."""
     group_share: float = 0.0
+    anew: bool = False
+    """True: the decisions of the build before were of other records, and are not kept."""
 
     def as_json(self, hashes: Mapping[str, str], previous: Mapping[str, Any] | None) -> dict[str, Any]:
         """Earlier ids that this build does not have stay listed: they may come again."""
         tasks = {
-            **(previous or {}).get("tasks", {}),
+            **({} if self.anew or not previous else previous.get("tasks", {})),
             **{t: {"slice": s, "sha256": hashes[t]} for t, s in self.slices.items() if t in hashes},
         }
         return {
@@ -79,6 +82,8 @@ def decide(candidates: Sequence[Candidate], spec: HoldoutSpec, seed: int, previo
     split = Split()
     if not cases:
         return split
+    if previous and not _same_records(cases, previous):
+        previous, split.anew = None, True
     if previous and previous.get("boundary_us") is not None:
         split.boundary_us = int(previous["boundary_us"])
         split.embargo_us = {k: int(v) for k, v in previous["embargo_us"].items()}
@@ -107,6 +112,13 @@ def decide(candidates: Sequence[Candidate], spec: HoldoutSpec, seed: int, previo
         split.dropped[task_id] = "near_duplicate"
         del split.slices[task_id]
     return split
+
+
+def _same_records(cases: Sequence[Candidate], previous: Mapping[str, Any]) -> bool:
+    """False where hardly an id of the build before comes again: its tokens and shifted times are those of another key (or of
+    another export), so that its boundary would be an instant of another calendar."""
+    before, now = set(previous.get("tasks", {})), {c.task_id for c in cases}
+    return 10 * len(before & now) >= min(len(before), len(now))
 
 
 def _place(seed: int, group: str) -> float:
@@ -149,7 +161,8 @@ def _embargo(cases: Sequence[Candidate], spec: HoldoutSpec) -> dict[str, int]:
 
 
 def _groups(cases: Sequence[Candidate], spec: HoldoutSpec, seed: int, boundary: int | None) -> tuple[list[str], float]:
-    """Groups in the order of their place until they hold their share of the tasks and each slice that they feed its least number."""
+    """Groups in the order of their place until they hold their share of the tasks and each slice that they feed its least
+    number."""
     sizes = Counter(c.group for c in cases)
     late = Counter(c.group for c in cases if boundary is not None and c.started_us >= boundary)
     chosen: list[str] = []
