@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,12 +36,23 @@ def strict_type(name: str, used: dict[str, Any], optional: dict[str, Any], unuse
 def typed(decoder: Callable[[str], T], text: str) -> T:
     """Decodes one row or raises the RowFault that says where and what, without repeating a value."""
     try:
-        return decoder(text)
+        found = decoder(text)
+        json.loads(text, object_pairs_hook=_once)  # msgspec takes the last of two equal keys; nobody can say which one was meant
     except msgspec.ValidationError as error:
         raise fault_of(error) from error
+    except RecursionError as error:
+        raise RowFault("nested too deep", found="a deeply nested JSON text") from error
     except msgspec.DecodeError as error:
         cut = "truncated" in str(error)
         raise RowFault("the row is cut off" if cut else "not JSON", found="an unfinished JSON text" if cut else "") from error
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> None:
+    """RowFault for an object that tells a key twice."""
+    if len({key for key, _ in pairs}) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise RowFault("a key stands twice in one object", found=shown_key(next(key for key in keys if keys.count(key) > 1)))
 
 
 def converted(entry: dict[str, Any], kind: type[Any]) -> Any:
@@ -63,12 +76,13 @@ def fault_of(error: msgspec.ValidationError) -> RowFault:
 
 
 def lines(path: Path, file: str) -> Iterator[tuple[int, bytes]]:
-    """(line number from 1, bytes without the line end) of each line that is not blank."""
+    """(line number from 1, bytes without the line end and the file's byte-order mark) of each line that is not blank."""
     try:
         with path.open("rb") as handle:
             for number, raw in enumerate(handle, 1):
-                if raw.strip():
-                    yield number, raw.rstrip(b"\r\n")
+                line = raw.removeprefix(BOM_UTF8) if number == 1 else raw
+                if line.strip():
+                    yield number, line.rstrip(b"\r\n")
     except OSError as error:
         raise SourceError(file, "", f"cannot be read ({error.strerror})") from error
 

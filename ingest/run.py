@@ -19,7 +19,7 @@ from ingest.source import Context, Output, Part, Source
 from pipeline.manifest import Manifest, code_version
 from pipeline.stage import Shard, Stage, run_stage
 from pipeline.tables import frame, write_table
-from schemas.errors import SourceError, SpecError
+from schemas.errors import SourceError, SpecError, WorldError
 from schemas.events import POLICY_COLUMNS, QUARANTINE_COLUMNS
 from schemas.files import canonical_json, read_json, sha256_file, sha256_json, write_json, write_text
 from schemas.paths import records_dir
@@ -88,12 +88,19 @@ def contexts(spec: Spec, spec_file: Path, export: Path) -> list[Context]:
             str(export), "", f"the export folder is missing{hint}", found="a file" if export.exists() else "nothing"
         )
     book = read_code_book(code_book_path(spec, spec_file, export), spec.supplier)
-    made = []
+    made, faults = [], []
     for index, declared in enumerate(spec.sources):
-        options = check_options(
-            load_source(declared.format).options, declared.options, str(spec_file), f"sources.{index}.options"
-        )
-        made.append(Context(declared, str(spec_file), export, book, options))
+        try:
+            format_options = load_source(declared.format).options
+            options = check_options(format_options, declared.options, str(spec_file), f"sources.{index}.options")
+        except WorldError as error:
+            faults.append(f"sources.{index}.format: {error}")
+        except SpecError as error:
+            faults += error.faults
+        else:
+            made.append(Context(declared, str(spec_file), export, book, options))
+    if faults:
+        raise SpecError(str(spec_file), faults)
     return made
 
 
@@ -165,21 +172,25 @@ class Finish:
         return counts
 
     def stop_if_unreadable(self, files: dict[str, dict[str, int]], rows: pl.DataFrame, quarantine: pl.DataFrame) -> None:
-        """SourceError where more than the declared share of a file's rows is in quarantine, or nothing was read at all."""
+        """SourceError where more than the declared share of a file's or table's rows is in quarantine, or nothing was read."""
+        import polars as pl
+
         shares = {made.spec.name: made.options.max_quarantined_share for made in self.made}
         for name in shares:
             if not any(entry["rows_in"] for key, entry in files.items() if key.startswith(f"{name}:")):
                 raise SourceError(str(self.export), "", f"source {name!r} holds no rows: the export is empty")
-        for key, entry in sorted(files.items()):
-            source, _, unit = key.partition(":")
-            if entry["rows_quarantined"] <= shares[source] * entry["rows_in"]:
+        units = rows.group_by("source", "unit").agg(pl.len().alias("rows_in"), pl.col("quarantined").sum()).sort("source", "unit")
+        for entry in units.iter_rows(named=True):
+            source, unit = entry["source"], entry["unit"]
+            if entry["quarantined"] <= shares[source] * entry["rows_in"]:
                 continue
             lines = [canonical_json(row) + "\n" for row in quarantine.iter_rows(named=True)]
             write_text(self.out / STOPPED, "".join(lines))
-            bad = rows.filter((rows["unit"] == unit) & rows["quarantined"]).sort("place").row(0, named=True)
-            of_row = quarantine["source_pos"].str.starts_with(bad["source_pos"])
+            of_unit = (rows["source"] == source) & (rows["unit"] == unit)
+            bad = rows.filter(of_unit & rows["quarantined"]).sort("place").row(0, named=True)
+            of_row = quarantine["source_pos"].str.split("#").list.first() == bad["source_pos"]
             first = quarantine.filter((quarantine["source_file"] == bad["source_file"]) & of_row).row(0, named=True)
-            share = f"{entry['rows_quarantined']} of {entry['rows_in']} rows cannot be read"
+            share = f"{entry['quarantined']} of {entry['rows_in']} rows cannot be read"
             raise SourceError(
                 bad["source_file"],
                 first["source_pos"],
@@ -268,7 +279,10 @@ def ingest(
     """Runs the stage. Returns the manifest, whether anything ran, and the output folder."""
     spec = load_spec(spec_file)
     folder = export or Path(spec.export)
-    stage = stage_of(spec, spec_file, folder)
+    try:
+        stage = stage_of(spec, spec_file, folder)
+    except OSError as error:  # up to here everything is only read
+        raise SourceError(str(error.filename or folder), "", f"cannot be read ({error.strerror})") from error
     manifest, ran = run_stage(stage, workers=workers, engine=engine, quiet=quiet)
     return manifest, ran, stage.out
 

@@ -43,8 +43,20 @@ def shape_of(text: str) -> str:
 
 def _within(at: datetime, text: str) -> datetime:
     if not EARLIEST <= at < LATEST:
-        raise TimeFault("time lies outside of 1970 to 2200", shape_of(text), "a time between 1970 and 2200")
+        raise _outside(text)
     return at
+
+
+def _outside(text: str) -> TimeFault:
+    return TimeFault("time lies outside of 1970 to 2200", shape_of(text), "a time between 1970 and 2200")
+
+
+def to_utc(at: datetime, text: str) -> datetime:
+    """The instant in UTC of a time that has an offset; TimeFault outside of 1970 to 2200."""
+    try:
+        return _within(at.astimezone(UTC), text)
+    except OverflowError as error:
+        raise _outside(text) from error
 
 
 @lru_cache(maxsize=65536)
@@ -57,7 +69,7 @@ def from_iso(text: str) -> Stamp:
     except ValueError as error:
         raise TimeFault("no such day or time", shape_of(text), "9999-99-99T99:99:99Z") from error
     grain = 0 if text[16] == ":" else 60
-    return Stamp(_within(at.astimezone(UTC), text), text, "UTC" if text.endswith("Z") else text[-6:], grain)
+    return Stamp(to_utc(at, text), text, "UTC" if text.endswith("Z") else text[-6:], grain)
 
 
 def from_unix(seconds: int) -> Stamp:
@@ -72,6 +84,10 @@ def from_unix(seconds: int) -> Stamp:
 @cache
 def format_faults(time_format: str) -> str | None:
     """Why a strptime format leaves something to guess, or None."""
+    try:
+        datetime.strptime(EARLIEST.strftime(time_format), time_format)
+    except ValueError:
+        return "not a format of times, e.g. %Y-%m-%d %H:%M:%S"
     directives = set(re.findall(r"%(.)", time_format))
     if "y" in directives:
         return "%y leaves the century to guess; use a source with four-digit years or convert it first"
@@ -101,14 +117,14 @@ def from_local(text: str, zone: str, time_format: str, role: Literal["event", "c
     except ValueError as error:
         raise TimeFault("not a time of the declared format", shape_of(text), time_format) from error
     if local.tzinfo is not None:
-        return Stamp(_within(local.astimezone(UTC), text), text, zone, grain_of(time_format))
-    return Stamp(_within(instant(local, zone, role, text), text), text, zone, grain_of(time_format))
+        return Stamp(to_utc(local, text), text, zone, grain_of(time_format))
+    return Stamp(instant(local, zone, role, text), text, zone, grain_of(time_format))
 
 
 def instant(local: datetime, zone: str, role: Literal["event", "cut"] = "event", text: str = "") -> datetime:
-    """The instant in UTC of a naive local time; TimeFault where the zone's clocks skipped it."""
+    """The instant in UTC of a naive local time; TimeFault where the zone's clocks skipped it, and outside of 1970 to 2200."""
     where = ZoneInfo(zone)
-    first, second = (local.replace(tzinfo=where, fold=fold).astimezone(UTC) for fold in (0, 1))
+    first, second = (to_utc(local.replace(tzinfo=where, fold=fold), text or local.isoformat(" ")) for fold in (0, 1))
     if first != second and first.astimezone(where).replace(tzinfo=None) != local:
         raise TimeFault("no such local time: the clocks were put forward over it", shape_of(text or local.isoformat(" ")), zone)
     return max(first, second) if role == "event" else min(first, second)

@@ -28,6 +28,11 @@ def shown_code(value: Any, allowed: Iterable[str]) -> str:
     return type_of(value)
 
 
+def shown_name(name: Any) -> str:
+    """A column or field that the spec does not name, for counts: its name where it looks like one, else its type."""
+    return name if isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}", name) else f"({type_of(name)})"
+
+
 def shown_key(key: Any) -> str:
     """A key is the export's vocabulary and may be shown, where it looks like one."""
     return repr(key) if isinstance(key, str) and re.fullmatch(r"[A-Za-z][A-Za-z_-]{0,39}", key) else type_of(key)

@@ -45,6 +45,14 @@ def shown(url: URL, export: Path) -> str:
     return f"{url.get_backend_name()}:{url.host or ''}/{url.database or ''}"
 
 
+def _text_or_bytes(raw: bytes) -> str | bytes:
+    """SQLite keeps any bytes as text. One cell that is no UTF-8 is the fault of its row, not of the whole database."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
 @contextmanager
 def connected(url: URL, name: str) -> Iterator[Connection]:
     """A read-only connection. SourceError in one line for a missing file, an unreachable server or a file that is no database."""
@@ -60,6 +68,9 @@ def connected(url: URL, name: str) -> Iterator[Connection]:
         with engine.connect() as connection:
             if url.get_backend_name() == "postgresql":
                 connection.execute(sa.text("SET TRANSACTION READ ONLY, ISOLATION LEVEL REPEATABLE READ"))
+            if sqlite_file(url):
+                driver: Any = connection.connection.driver_connection
+                driver.text_factory = _text_or_bytes
             yield connection
     except SQLAlchemyError as error:
         origin = getattr(error, "orig", None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -18,8 +18,8 @@ from sqlalchemy.engine import Connection
 
 from ingest.source import Context, Output, Part, Row, RowFault, Source, SourceOptions
 from ingest.sources import _sql_read as db
-from ingest.times import Stamp, TimeFault, format_faults, from_iso, from_local, instant, utc_text
-from ingest.values import checked, shown_code, type_of
+from ingest.times import Stamp, TimeFault, format_faults, from_iso, from_local, instant, to_utc, utc_text
+from ingest.values import checked, shown_code, shown_name, type_of
 from schemas.errors import SpecError
 from schemas.events import EventType
 from schemas.records import FieldRule
@@ -194,7 +194,8 @@ class TableReader:
         unnumbered = 0
         for number, told in enumerate(found, 1):
             unnumbered += told[layout.seq] is None
-            label = f"unnumbered-{unnumbered}" if told[layout.seq] is None else str(told[layout.seq])
+            seq = told[layout.seq]
+            label = f"unnumbered-{unnumbered}" if seq is None else str(seq) if isinstance(seq, int) else f"{number}-th"
             with self.output.row(self.file, f"row:{name}:{label}", number, unit=name) as row:
                 self.change(row, layout, told)
 
@@ -209,8 +210,8 @@ class TableReader:
         kind = OPS[told[layout.op]]
         at = self.stamp(told[layout.event_ts], layout.event_ts)
         recorded = self.stamp(told[layout.recorded_ts], layout.recorded_ts) if layout.recorded_ts else at
-        actor = _text(told[layout.actor]) if layout.actor else None
-        reference = _text(told[layout.reference]) if layout.reference else None
+        actor = _text(told[layout.actor], layout.actor) if layout.actor else None
+        reference = _text(told[layout.reference], layout.reference) if layout.reference else None
         order = (self.table.table, seq, 0)
         column = told[layout.field]
         if kind is EventType.delete or column is None:
@@ -226,8 +227,10 @@ class TableReader:
                 row.mark(record, "opened", at, order)
             self.ends.setdefault(key, {})
             return
+        if not isinstance(column, str):
+            raise RowFault("not the name of a column", field=layout.field, found=type_of(column), allowed="text or null")
         if column not in self.table.columns:
-            self.output.drop(f"{'.'.join(self.kind)}.{column}")
+            self.output.drop(f"{'.'.join(self.kind)}.{shown_name(column)}")
             return
         name, rule = self.rule(column)
         value = self.value(rule, name, told[layout.value], written=True)
@@ -258,7 +261,7 @@ class TableReader:
         present: set[str] = set()
         for number, values in enumerate(rows, 1):
             told = dict(zip(columns, values, strict=True))
-            label = "null" if told[self.table.key] is None else told[self.table.key]
+            label = told[self.table.key] if isinstance(told[self.table.key], str | int) else type_of(told[self.table.key])
             with self.output.row(self.file, f"row:{self.table.table}:{label}", number, unit=self.table.table) as row:
                 key = self.key(told[self.table.key], self.table.key)
                 if key in present:
@@ -349,7 +352,7 @@ class TableReader:
                 return from_local(raw, self.context.spec.zone, self.context.spec.time_format)
             if isinstance(raw, datetime):
                 text, zone = raw.isoformat(" "), self.context.spec.zone
-                return Stamp(instant(raw, zone) if raw.tzinfo is None else raw.astimezone(UTC), text, zone, 0)
+                return Stamp(instant(raw, zone) if raw.tzinfo is None else to_utc(raw, text), text, zone, 0)
         except TimeFault as fault:
             raise RowFault(fault.reason, field=column, found=fault.found, allowed=fault.allowed) from fault
         raise RowFault("time is missing" if raw is None else "not a time", field=column, found=type_of(raw), allowed="a time")
@@ -369,6 +372,8 @@ class TableReader:
 
 INTEGER = re.compile(r"-?(?:0|[1-9]\d*)")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+MOST_DIGITS = 38
+"""Digits of the longest whole number of a database (a 128-bit decimal); longer ones are no number of anything."""
 
 
 def native(kind: str, raw: Any, written: bool) -> Any:
@@ -379,7 +384,7 @@ def native(kind: str, raw: Any, written: bool) -> Any:
         return flags.get(text or (str(raw) if type(raw) is int else ""), raw)
     if kind in {"money", "int"}:
         exact = isinstance(raw, Decimal) and raw.as_tuple().exponent == 0
-        return int(raw) if INTEGER.fullmatch(text) or exact else raw
+        return int(raw) if (INTEGER.fullmatch(text) and len(text) <= MOST_DIGITS) or exact else raw
     if kind == "number":
         return float(raw) if NUMBER.fullmatch(text) or isinstance(raw, Decimal) else raw
     if kind == "date" and isinstance(raw, date) and not isinstance(raw, datetime):
@@ -387,7 +392,9 @@ def native(kind: str, raw: Any, written: bool) -> Any:
     return raw
 
 
-def _text(raw: Any) -> str | None:
+def _text(raw: Any, column: str) -> str | None:
+    if isinstance(raw, bytes):
+        raise RowFault("bytes are no text", field=column, found=type_of(raw), allowed="UTF-8")
     return None if raw is None else str(raw)
 
 

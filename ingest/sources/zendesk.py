@@ -22,7 +22,7 @@ from ingest.source import Context, Output, Part, Row, RowFault, Source, SourceOp
 from ingest.sources._zendesk_rows import PAGES, UNUSED_EVENTS, AuditComment, AuditField
 from ingest.text import message_text
 from ingest.times import Stamp, TimeFault, from_iso, utc_text
-from ingest.values import checked, shown_key
+from ingest.values import checked, shown_key, shown_name
 from schemas.errors import SourceError
 from schemas.events import EventType
 from schemas.files import sha256_file
@@ -71,7 +71,7 @@ class Reader:
         """Whether the code book declares the field; one that it does not declare is left out and counted."""
         if self.context.code_book.rule(self.system, kind, field) is not None:
             return True
-        self.output.drop(f"{self.system}.{kind}.{field}")
+        self.output.drop(f"{self.system}.{kind}.{shown_name(field)}")
         return False
 
     # --- ticket rows -------------------------------------------------------------------------------------------------
@@ -124,6 +124,8 @@ class Reader:
         first: bool,
     ) -> None:
         kind = entry.get("type")
+        if not isinstance(kind, str):
+            kind = None  # no type of event, whatever else it is
         if kind == "Comment":
             comment = converted(entry, AuditComment)
             text = message_text(plain=comment.plain_body, html=comment.html_body, body=comment.body)
@@ -144,7 +146,9 @@ class Reader:
         elif kind in UNUSED_EVENTS:
             self.output.drop(f"{self.system}.audit.{kind}")
         else:
-            raise RowFault("unknown type of audit event", field="type", found=shown_key(kind), allowed="Create, Change, Comment")
+            raise RowFault(
+                "unknown type of audit event", field="type", found=shown_key(entry.get("type")), allowed="Create, Change, Comment"
+            )
 
     def audit_field(
         self,
@@ -162,7 +166,8 @@ class Reader:
             if entry.value == "deleted":
                 row.event(record, EventType.delete, at, order=order, actor=actor, pos=pos)
                 return
-            mark = {"solved": "closed", "closed": "ended"}.get(entry.value, "reopened" if entry.value in OPEN else None)
+            status = entry.value if isinstance(entry.value, str) else None  # anything else is refused below
+            mark = {"solved": "closed", "closed": "ended"}.get(status or "", "reopened" if status in OPEN else None)
             if mark:
                 row.mark(record, mark, at, order)
         if not self.known("ticket", field):
@@ -244,7 +249,8 @@ def merged_into(found: Any) -> str | None:
             return match[1]
         changed = entry.get("type") == "Change"
         closes |= changed and entry.get("field_name") == "status" and entry.get("value") == "closed"
-        closes |= changed and entry.get("field_name") == "tags" and "closed_by_merge" in (entry.get("value") or ())
+        tags = entry.get("value") if changed and entry.get("field_name") == "tags" else None
+        closes |= isinstance(tags, list) and "closed_by_merge" in tags
     source = (found.via or {}).get("source")
     if not closes or not isinstance(source, dict) or source.get("rel") != "merge":
         return None
