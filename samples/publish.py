@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pipeline.manifest import code_version
-from pipeline.stage import Stage, run_stage
+from pipeline.manifest import code_version, read_manifest
+from pipeline.stage import LOCK, Stage, run_stage
 from samples import truth
 from samples.codebook import code_book
 from samples.orderdb import write_database
@@ -18,8 +19,11 @@ from samples.settings import Settings
 from samples.simulate import collector_paused, simulate
 from samples.world import World
 from samples.zendesk import Export, write_helpdesk
-from schemas.errors import StageError
+from schemas.errors import SourceError, StageError
 from schemas.files import canonical_json, write_json, write_text
+
+EXPORT, TRUTH = "samples", "samples.truth"
+"""Names of the two stages."""
 
 
 class Maker:
@@ -74,13 +78,29 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> int:
     return count
 
 
+def refuse_foreign(folder: Path, stage: str) -> None:
+    """StageError for a folder that holds files and was not made by a run of `stage`: publishing would delete them."""
+    try:
+        foreign = folder.is_dir() and any(folder.iterdir()) and not (folder / LOCK).exists()
+    except OSError as error:
+        raise StageError(f"cannot read {folder}: {error.strerror}") from error
+    if not foreign:
+        with suppress(StageError, SourceError):  # a manifest that is missing or damaged: a run that was broken off
+            foreign = read_manifest(folder).stage != stage
+    if foreign:
+        raise StageError(f"{folder} holds files that this command did not make and would delete; name a new or an empty folder")
+
+
 def make_sample(settings: Settings, out: Path, truth_folder: Path, *, quiet: bool = True) -> tuple[dict[str, int], bool]:
     """Writes what is not there yet. Returns the export's counts and whether anything was made.
 
-    Raises StageError where a folder cannot be written, or where the truth would lie inside the export that the stages read.
+    Raises StageError where a folder cannot be written or holds somebody's files, or where the truth would lie inside the export
+    that the stages read.
     """
     if truth_folder.resolve().is_relative_to(out.resolve()) or out.resolve().is_relative_to(truth_folder.resolve()):
         raise StageError(f"--truth {truth_folder} and --out {out} must be apart: no stage may read the truth")
+    refuse_foreign(out, EXPORT)
+    refuse_foreign(truth_folder, TRUTH)
     maker = Maker(settings, quiet=quiet)
     version = code_version("samples")
     knobs = settings.model_dump(mode="json")
@@ -89,8 +109,8 @@ def make_sample(settings: Settings, out: Path, truth_folder: Path, *, quiet: boo
         return Stage(name, folder, {}, version, knobs, lambda: [], _no_work, lambda _, staging: finish(staging))
 
     with collector_paused():
-        manifest, first = run_stage(stage("samples", out, maker.write_export), quiet=True)
-        _, second = run_stage(stage("samples.truth", truth_folder, maker.write_truth), quiet=True)
+        manifest, first = run_stage(stage(EXPORT, out, maker.write_export), quiet=True)
+        _, second = run_stage(stage(TRUTH, truth_folder, maker.write_truth), quiet=True)
     return dict(manifest.counts), first or second
 
 

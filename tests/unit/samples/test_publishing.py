@@ -100,6 +100,22 @@ def test_help_teaches_and_bad_settings_are_one_line(tmp_path: Path, repo_root: P
     assert "50 to" in bad.stderr
 
 
+def test_files_that_are_somebodys_are_never_deleted(tmp_path: Path) -> None:
+    mine = tmp_path / "mine" / "letters" / "thesis.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("precious", encoding="utf-8")
+    with pytest.raises(StageError, match="holds files that this command did not make"):
+        make_sample(SMALL, tmp_path / "mine", tmp_path / "truth")
+    with pytest.raises(StageError, match="holds files that this command did not make"):
+        make_sample(SMALL, tmp_path / "raw", tmp_path / "mine")
+    assert mine.read_text(encoding="utf-8") == "precious"
+    make_sample(SMALL, tmp_path / "raw", tmp_path / "truth")
+    before = digest(tmp_path)
+    with pytest.raises(StageError, match="holds files that this command did not make"):
+        make_sample(SMALL, tmp_path / "truth", tmp_path / "raw")
+    assert digest(tmp_path) == before
+
+
 def test_truth_never_lies_inside_the_export(tmp_path: Path) -> None:
     with pytest.raises(StageError, match="apart"):
         make_sample(SMALL, tmp_path / "raw", tmp_path / "raw" / "truth")
