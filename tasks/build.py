@@ -28,7 +28,7 @@ from tasks import declared
 from tasks.case import Clean, iso, open_clean, us
 from tasks.certify import certify_task, constant_outcome_rates
 from tasks.cut import connect, measure_skew
-from tasks.draft import DECLARED, Draft, ShardWork, outcome_codes, work_shard
+from tasks.draft import DECLARED, Draft, Fit, ShardWork, outcome_codes, work_shard
 from tasks.holdout import SLICES, Candidate, Split, decide
 from tasks.leaks import Finding, LeakInput, run_leaks
 from tasks.ledger import counts_of, difficulty_shares, funnel_table, read_ledger, write_ledger
@@ -157,8 +157,10 @@ def _requests(clean: Clean, spec: Spec) -> list[Request]:
 def _join_drafts(shards: list[Path], folder: Path) -> Mapping[str, int]:
     drafts = sorted((d for s in shards for d in read_models(s / "drafts.jsonl", Draft)), key=lambda d: d.task.task_id)
     rows = sorted((r for s in shards for r in read_models(s / "ledger.jsonl", LedgerRow)), key=lambda r: r.record_id)
+    fits = sorted((f for s in shards for f in read_models(s / "fit.jsonl", Fit)), key=lambda f: f.record_id)
     write_models(folder / "drafts.jsonl", drafts)
     write_models(folder / "ledger.jsonl", rows)
+    write_models(folder / "fit.jsonl", fits)
     (folder / "content").mkdir()
     for shard in shards:
         for path in sorted((shard / "content").iterdir()):
@@ -359,6 +361,7 @@ def _finish(spec: Spec, source: Path, decided: Decided, shards: list[Path], fold
             certificates=[line.certificate for line in kept],
             findings=findings,
             constant_rates=constant_outcome_rates(taskset, answers, codes=outcome_codes(spec, clean.codebook), seed=spec.seed),
+            rule_fit=_rule_fit(spec),
             waivers=spec.waivers,
             screen=screen(spec, ledger, tasks, answers),
             holdout=_holdout_facts(spec, decided.split, slices),
@@ -501,6 +504,24 @@ def _file_findings(spec: Spec, clean: Clean, split: Split, kept: Sequence[Certif
     taskset = _in_memory(spec, folder, {}, {"ask": {}, "tell": {}})
     data = replace(_leak_input(spec, clean, split, kept, taskset, {}), files=texts, canary=canary_of(spec))
     return run_leaks(data, spec, only=("canary", "grader_constants"))
+
+
+def _rule_fit(spec: Spec) -> list[Any]:
+    """How often people's recorded acts fell under each rule, and broke it. A demand for look-ups is observable only where those are recorded."""
+    from rewards.path import compile_rule
+    from tasks.report import RuleFit
+
+    fits = list(read_models(drafts_dir(spec.name) / "fit.jsonl", Fit))
+    applied = Counter(rule for fit in fits for rule in fit.applied)
+    broken = Counter(rule for fit in fits for rule in fit.broken)
+    recorded_reads = any(system.plugin == DECLARED for system in spec.systems)
+    found = []
+    for rule in spec.rules:
+        plugin, parameters = compile_rule(rule.rule, rule.parameters)
+        observable = rule.rule != "required_before" or recorded_reads
+        counts = (applied[rule.id], broken[rule.id]) if observable else (0, 0)
+        found.append(RuleFit(rule.id, plugin.sentence(parameters), observable, *counts))
+    return found
 
 
 def _holdout_facts(spec: Spec, split: Split, slices: Mapping[str, int]) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from typing import Any
 
 from environments.agents import ReferenceAgent, UnseenValue, run_episode
 from environments.episode import Episode
+from rewards.path import compile_rule
+from rewards.rule import applies
 from rewards.score import Grader
 from schemas.episode import Frozen, Grade, JournalEntry, RowChange, ToolCall
 from schemas.errors import GraderError, WorldError
@@ -33,6 +35,14 @@ DECLARED = "declared"
 HELPDESK = "helpdesk"
 
 
+class Fit(Frozen):
+    """One line of fit.jsonl: which rules in force a case's recorded acts fall under, and which of them they break."""
+
+    record_id: str
+    applied: tuple[str, ...]
+    broken: tuple[str, ...]
+
+
 class Draft(Frozen):
     """One line of drafts.jsonl: all that hold-out, forms and leak checks need of a kept case beside its task and answer."""
 
@@ -47,8 +57,6 @@ class Draft(Frozen):
     """What human agents wrote after the cut."""
     requester: str = ""
     difficulty: tuple[str, ...] = ()
-    sources: dict[str, str] = {}
-    """"opening/text" and the like -> source reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,7 @@ class Shard:
     words: Vocabulary
     ledger: list[LedgerRow] = field(default_factory=list)
     drafts: list[Draft] = field(default_factory=list)
+    fits: list[Fit] = field(default_factory=list)
     rules: dict[tuple[str, tuple[str, ...]], Any] = field(default_factory=dict)
 
     @property
@@ -112,6 +121,8 @@ def work_shard(work: ShardWork, folder: Path) -> None:
     shard.ledger.sort(key=lambda row: row.record_id)
     write_models(folder / "drafts.jsonl", shard.drafts)
     write_models(folder / "ledger.jsonl", shard.ledger)
+    shard.fits.sort(key=lambda f: f.record_id)
+    write_models(folder / "fit.jsonl", shard.fits)
     _forget_unused(shard)
 
 
@@ -324,7 +335,9 @@ def _store_provenance(
         if not path.exists():
             write_text(path, cuts.texts[digest])
         yield digest
-    yield shard.put({system: {kind: {case.record_id: own[1]}}})
+    opening = case.opening
+    assert opening is not None
+    yield shard.put({system: {kind: {case.record_id: {**own[1], "opening/text": opening.source}}}})
 
 
 def _systems(shard: Shard) -> tuple[SystemRef, ...]:
@@ -373,7 +386,10 @@ def _declared_case(shard: Shard, case: Case) -> None:
     record_system, record_kind = shard.clean.record
     state = declared.state_of(system, found.queries, apis, texts)
     state.setdefault(record_system, {})[record_kind] = {case.record_id: {}}
-    sources = {system: {q.api: {q.record_id: {"item": _source_of(case, q.record_id)}} for q in found.queries}}
+    sources: dict[str, Any] = {record_system: {record_kind: {case.record_id: {"opening/text": case.opening.source}}}}
+    for query in found.queries:
+        row = dict.fromkeys(("request", "request_type", "item"), _source_of(case, query.record_id))
+        sources.setdefault(system, {}).setdefault(query.api, {})[query.record_id] = row
     task = TaskSpec(
         task_id=case.record_id,
         taskset=spec.name,
@@ -441,6 +457,10 @@ class Built:
     reason: str = ""
     detail: str = ""
     grade: Grade | None = None
+    recorded: tuple[ToolCall, ...] = ()
+    """The acts that the records show: writes and the finish."""
+    broken: frozenset[str] = frozenset()
+    """Rules that they break."""
     entries: tuple[JournalEntry, ...] = ()
     """The reference's replay."""
     touched: frozenset[str] = frozenset()
@@ -466,6 +486,9 @@ def _build(
         {w.record_id for w in writes} | {str(v) for w in writes for v in w.fields.values()} | {str(finish.arguments.get("about"))}
     )
     built = _found(taskset, task, outcome_class, finish, writes, known, calls, reads, answer)
+    recorded = built.recorded or (*calls, finish)
+    if built.reason in ("", "breaks_rule"):
+        shard.fits.append(Fit(record_id=task.task_id, applied=_applied(task, recorded), broken=tuple(sorted(built.broken))))
     built.touched = built.touched | named
     return built
 
@@ -497,9 +520,20 @@ def _found(
     except Underivable as missing:
         return Built(reason="underivable", detail=str(missing))
     except Broken as broken:
-        return Built(reason="breaks_rule", detail=str(broken))
+        return Built(reason="breaks_rule", detail=str(broken), broken=frozenset({str(broken)}))
     finally:
         taskset._states.clear()
+
+
+def _applied(task: TaskSpec, calls: Sequence[ToolCall]) -> tuple[str, ...]:
+    """Rules in force that judge one of these calls."""
+    found = []
+    for ref in task.rules:
+        _, parameters = compile_rule(ref.rule, ref.parameters)
+        when = getattr(parameters, "when", {})
+        if any(call.tool == parameters.tool and applies(when, call.arguments) for call in calls):
+            found.append(ref.id)
+    return tuple(sorted(found))
 
 
 def _declared_target(call: ToolCall, episode: Episode) -> Target:
@@ -540,11 +574,13 @@ def _played(taskset: TaskSet, task: TaskSpec, answer: Answer) -> Built:
     grade = trace.grade
     assert grade is not None
     entries = trace.journal.entries
+    recorded = tuple(step.call for step in answer.reference if not step.planned)
     if grade.full:
-        return Built(answer=answer, grade=grade, entries=entries)
+        return Built(answer=answer, grade=grade, entries=entries, recorded=recorded)
     rules = sorted({v.rule for v in grade.violations} & {r.id for r in task.rules})
     if rules:
-        return Built(reason="breaks_rule", detail=", ".join(rules), grade=grade, entries=entries)
+        detail, broken = ", ".join(rules), frozenset(rules)
+        return Built(reason="breaks_rule", detail=detail, grade=grade, entries=entries, recorded=recorded, broken=broken)
     refused = next((e for e in trace.journal.entries if not e.ok), None)
     why = (
         f"{refused.call.tool} is refused: {refused.refusal.kind.value}"
@@ -575,7 +611,6 @@ def _decide(shard: Shard, case: Case, task: TaskSpec, built: Built, *, trivial: 
             later_messages=tuple(message_turn_texts(case)),
             requester=case.requester or "",
             difficulty=difficulty,
-            sources={"opening/text": case.opening.source if case.opening else ""},
         )
     )
     return None
