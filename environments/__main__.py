@@ -6,6 +6,7 @@ import argparse
 import difflib
 import sys
 from collections.abc import Iterator
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Literal
 
@@ -82,13 +83,18 @@ def _lines() -> Iterator[str]:
                 yield input("> ")
             except EOFError:
                 return
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # bytes that are no text are a line like any other: no call
     for line in sys.stdin:
         print(f"> {line.rstrip()}", flush=True)
         yield line
 
 
 def _play(arguments: argparse.Namespace) -> int:
-    folder = _folder(arguments.taskset)
+    try:
+        folder = _folder(arguments.taskset)
+    except OSError as error:
+        raise StageError(f"cannot read {error.filename}: {error.strerror}") from error
     taskset = open_taskset(folder, arguments.side)
     if arguments.task is None:
         _list(taskset)
@@ -102,7 +108,11 @@ def _play(arguments: argparse.Namespace) -> int:
     task_id = _pick(taskset, folder, arguments.task)
     episode = Episode(taskset, load_grader(taskset))
     console = Console(stderr=arguments.json, soft_wrap=True)
-    Player(episode, console, _lines()).play(task_id, arguments.seed)
+    try:
+        Player(episode, console, _lines()).play(task_id, arguments.seed)
+    except KeyboardInterrupt:
+        console.print("\nStopped before the case was finished: no grade.", markup=False)
+        return 130
     if arguments.json:
         print(episode.trace("person").model_dump_json())
     return 0

@@ -37,7 +37,7 @@ def parse_line(line: str, tools: dict[str, Tool]) -> ToolCall:
     if name.startswith("{"):
         try:
             return ToolCall.model_validate(json.loads(line))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Unclear('that JSON is no call; write {"tool": name, "arguments": {...}}') from error
     tool = tools.get(name)
     if tool is None:
@@ -45,7 +45,7 @@ def parse_line(line: str, tools: dict[str, Tool]) -> ToolCall:
     if rest.startswith("{"):
         try:
             arguments = json.loads(rest)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Unclear(f"{name}: those arguments are not JSON") from error
         if not isinstance(arguments, dict):
             raise Unclear(f"{name}: the arguments must be a JSON object")
@@ -89,7 +89,7 @@ def _value(tool: Tool, name: str, text: str) -> Any:
     if kind == "object":
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
     return text
 
@@ -188,7 +188,11 @@ class Player:
                 f"refused ({observation.refusal.kind.value}): {observation.refusal.message}", style="yellow", markup=False
             )
             return
-        result = json.loads(observation.text) if observation.text.startswith("{") else observation.text
+        try:
+            result = json.loads(observation.text)
+        except ValueError:  # cut off at the bound of an observation
+            self.console.print(observation.text, markup=False, highlight=False)
+            return
         if observation.kind == "requester" and isinstance(result, dict):
             self.console.print(f"requester: {result['requester']}", style="cyan", markup=False, highlight=False)
         else:

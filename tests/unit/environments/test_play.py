@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from environments.__main__ import main
 from environments.episode import Episode
-from environments.play import Unclear, parse_line
+from environments.play import Player, Unclear, parse_line
 from schemas.episode import EpisodeTrace
 from schemas.errors import LeakError, StageError
-from schemas.taskset import open_taskset
+from schemas.taskset import TaskSet, open_taskset
 
 ROOT = Path(__file__).resolve().parents[3]
 GAME = """help
@@ -157,7 +158,10 @@ def test_a_line_is_a_call(episode: Episode, line: str, arguments: dict[str, Any]
         ("get_order {x", "not JSON"),
         ("{x", "that JSON is no call"),
         ('{"tool": 1}', "that JSON is no call"),
+        ('{"tool":' * 50_000, "that JSON is no call"),
+        ("get_order " + '{"a":' * 50_000, "not JSON"),
     ],
+    ids=range(9),
 )
 def test_an_unclear_line_teaches(episode: Episode, line: str, lesson: str) -> None:
     episode.reset("small-late_grant")
@@ -172,3 +176,32 @@ def test_help_names_every_argument(
     assert "amount_minor (integer): Amount in minor units" in out
     assert "One of: late_delivery, damaged_item, double_charge." in out
     assert json.dumps("ticket") not in out
+
+
+def test_bytes_that_are_no_text_are_a_line_like_any_other(small_folder: Path) -> None:
+    command = [sys.executable, "-m", "environments", "play", str(small_folder), "late_grant"]
+    done = subprocess.run(
+        command, input=b"\xff\xfe\nget_order \xff\nquit\n", capture_output=True, cwd=ROOT, check=False, env={"PYTHONUTF8": "1"}
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"there is no order" in done.stdout
+
+
+def test_a_result_that_was_cut_off_is_shown_as_it_is(
+    small: TaskSet, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("environments.episode.MAX_OBSERVATION", 50)
+    lines = iter(["search_policy late delivery", "quit"])
+    Player(Episode(small), Console(width=200), lines).play("small-late_grant", 0)
+    assert '{"clauses":[{"document":"refunds"' in capsys.readouterr().out
+
+
+def test_an_interrupted_game_is_said_to_have_no_grade(
+    small_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("environments.play.Player.play", interrupt)
+    assert main(["play", str(small_folder), "late_grant"]) == 130
+    assert "no grade" in capsys.readouterr().out
