@@ -49,6 +49,8 @@ class Criteria:
     answer: Answer
     rules: Mapping[str, tuple[RuleInForce, ...]]
     ignored: frozenset[str]
+    blank: JournalView
+    """The view of an episode before any call, over no state yet."""
 
 
 def criteria_of(task: TaskSpec, answer: Answer) -> Criteria:
@@ -57,7 +59,7 @@ def criteria_of(task: TaskSpec, answer: Answer) -> Criteria:
         raise GraderError(f"the answer of {answer.task_id} cannot judge task {task.task_id}")
     check_outcome(answer.outcome)
     ignored = {*answer.outcome.ignored_fields, *(f for other in answer.outcome.alternatives for f in other.ignored_fields)}
-    return Criteria(task, answer, rules_by_tool(task.rules), frozenset(ignored))
+    return Criteria(task, answer, rules_by_tool(task.rules), frozenset(ignored), JournalView.of_task(task, {}))
 
 
 @dataclass(slots=True)
@@ -88,7 +90,8 @@ class Stepper:
     _over: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self._view = JournalView(self.base, self.criteria.task.started_at)
+        self._view = self.criteria.blank.fork()
+        self._view.base = self.base
         self._difference = Difference(self.criteria.ignored)
 
     def step(self, entry: JournalEntry, *, truncated: bool = False) -> tuple[StepEvents, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,13 @@ from schemas.taskset import State
 
 if TYPE_CHECKING:
     from rewards.rule import Hop, Lookup
+    from schemas.task import Fact, TaskSpec
 
 Key = tuple[str, str, str]
 """(system, kind, record_id)."""
+_WORD = re.compile(r"[\w+@.-]+")
+_TOKEN = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_[A-Z]+\d*)?")
+"""A pseudonym: its type is part of it."""
 
 
 class NotThere(Exception):  # noqa: N818 - a signal inside the grader, answered by every rule, never seen outside
@@ -39,6 +44,17 @@ class JournalView:
     _by_tool: dict[str, list[int]] = field(default_factory=dict)
     _changed: dict[Key, list[tuple[int, dict[str, Any] | None]]] = field(default_factory=dict)
     """Record -> (step, its whole row after that step's change; None = deleted), in order."""
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+    """What the requester can tell, by id."""
+    opening: frozenset[str] = frozenset()
+    """Words of the opening request, as written."""
+
+    @classmethod
+    def of_task(cls, task: TaskSpec, base: State) -> JournalView:
+        """The view in which the calls of an episode of `task` are judged."""
+        words = _WORD.findall(f"{task.opening.subject} {task.opening.text}")
+        opening = frozenset({*words, *(word.strip(".-") for word in words)})
+        return cls(base, task.started_at, facts={fact.id: fact for fact in task.requester.facts}, opening=opening)
 
     def append(self, entry: JournalEntry) -> int:
         """Takes the next call in and returns its index in the view."""
@@ -63,7 +79,7 @@ class JournalView:
         """A view that grows by itself from here on."""
         by_tool = {tool: list(steps) for tool, steps in self._by_tool.items()}
         changed = {key: list(history) for key, history in self._changed.items()}
-        return JournalView(self.base, self.started_at, list(self.entries), by_tool, changed)
+        return JournalView(self.base, self.started_at, list(self.entries), by_tool, changed, self.facts, self.opening)
 
     def calls(self, tool: str, before: int) -> Iterator[tuple[int, JournalEntry]]:
         """Accepted calls of `tool` at steps earlier than `before`, oldest first."""
@@ -71,6 +87,16 @@ class JournalView:
             if step >= before:
                 return
             yield step, self.entries[step]
+
+    def said(self, slot: str, value: Any, before: int) -> bool:
+        """True if the requester had said `value` as their `slot` before the call at `before`: in a fact told by then, or, where
+        none of their facts answers that slot, in the opening (a word with a digit in it; a pseudonym of that slot's own type)."""
+        text = str(value)
+        if not any(slot in fact.values for fact in self.facts.values()):
+            typed = _TOKEN.fullmatch(text) is None or slot.upper() in text
+            return typed and text in self.opening and any(c.isdigit() for c in text)
+        told = {fact for entry in self.entries[:before] for fact in entry.told}
+        return any(slot in (fact := self.facts[one]).values and fact.values[slot] == text for one in told if one in self.facts)
 
     def row(self, system: str, kind: str, record_id: str, step: int) -> dict[str, Any] | None:
         """The row as the call at `step` found it (changes of that call itself not included); None = not there."""

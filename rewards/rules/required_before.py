@@ -21,6 +21,9 @@ class Need(BaseModel):
     """Argument of the earlier call -> argument of the judged call that it must equal, or a look-up from it."""
     returned: dict[str, str | int | bool | None] = Field(default_factory=dict)
     """Field of what the earlier call returned -> the value it must have."""
+    told: dict[str, str] = Field(default_factory=dict)
+    """Argument of the earlier call -> the slot of which the requester must have said that value: a check of values that nobody
+    gave is no check, whatever it returns."""
 
 
 class RequiredBefore(Parameters):
@@ -59,9 +62,11 @@ def check(p: RequiredBefore, view: JournalView, step: int) -> list[Violation]:
         except NotThere as missing:
             found.append(Violation(rule="required_before", step=step, message=str(missing), evidence=(missing.ref,)))
             continue
-        if not any(_meets(need, wanted, entry) for tool in need.tools for _, entry in view.calls(tool, step)):
+        if not any(_meets(need, wanted, view, at) for tool in need.tools for at, _ in view.calls(tool, step)):
             about = ", ".join(f"{name}={value}" for name, value in sorted(wanted.items()))
             what = " or ".join(need.tools) + (f" ({about})" if about else "")
+            if need.told:
+                what += f" with the {' and '.join(need.told[name] for name in sorted(need.told))} that the requester said"
             if need.returned:
                 what += " returning " + ", ".join(f"{name}={str(v).lower()}" for name, v in sorted(need.returned.items()))
             message = f"{p.tool} at step {step} without an earlier {what}"
@@ -69,7 +74,11 @@ def check(p: RequiredBefore, view: JournalView, step: int) -> list[Violation]:
     return found
 
 
-def _meets(need: Need, wanted: dict[str, object], entry: JournalEntry) -> bool:
+def _meets(need: Need, wanted: dict[str, object], view: JournalView, at: int) -> bool:
+    """Whether the call at `at` is what `need` asks for."""
+    entry = view.entries[at]
+    if not all(view.said(slot, entry.call.arguments.get(name), at) for name, slot in need.told.items()):
+        return False
     if not all(same(entry.call.arguments.get(name), value) for name, value in wanted.items()):
         return False
     result = entry.result if isinstance(entry.result, dict) else {}
