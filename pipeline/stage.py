@@ -66,6 +66,10 @@ class Stage:
 @contextmanager
 def _locked(out: Path) -> Iterator[None]:
     try:
+        if out.is_dir() and any(out.iterdir()) and not (out / LOCK).exists():
+            raise StageError(
+                f"{out} holds files that no stage made and that this one would delete; name a new or an empty folder"
+            )
         out.mkdir(parents=True, exist_ok=True)
         handle = (out / LOCK).open("w")
     except OSError as error:
@@ -103,8 +107,11 @@ def finished(stage: Stage) -> Manifest | None:
 def run_stage(stage: Stage, *, workers: int = 0, engine: str = "pool", quiet: bool = False) -> tuple[Manifest, bool]:
     """Runs what is not finished. Returns the manifest and whether anything ran. `workers` 0 = one per processor.
 
-    Raises StageError where the output folder cannot be written or another run holds it; errors of `work` pass through.
+    Raises StageError where the output folder cannot be written, holds somebody's files or is held by another run; errors of
+    `work` pass through.
     """
+    if workers < 0:
+        raise StageError(f"workers must be 0 (one per processor) or more, found {workers}")
     with _locked(stage.out), _teaching(stage.out):
         if done := finished(stage):
             shutil.rmtree(stage.out / WORK, ignore_errors=True)  # left where a run was killed between its last two acts
@@ -113,7 +120,7 @@ def run_stage(stage: Stage, *, workers: int = 0, engine: str = "pool", quiet: bo
         work_dir = stage.out / WORK / stage.key[:16]
         for stale in (stage.out / WORK).glob("*") if (stage.out / WORK).exists() else ():
             if stale != work_dir:
-                shutil.rmtree(stale)
+                shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
         work_dir.mkdir(parents=True, exist_ok=True)
         shards = list(stage.shards())
         folders = [work_dir / f"{shard.name}-{sha256_json([stage.key, shard.name, shard.key])[:16]}" for shard in shards]
@@ -150,8 +157,11 @@ def _one_shard(work: Callable[[Any, Path], None], payload: Any, folder: Path) ->
 def _publish(stage: Stage, staging: Path, counts: dict[str, int], seconds: float) -> Manifest:
     """Takes the old manifest away first and writes the new one last: a reader never takes a part for the whole."""
     out = stage.out
-    (out / stage.manifest).unlink(missing_ok=True)
     names = sorted(p.relative_to(staging).as_posix() for p in staging.rglob("*") if p.is_file())
+    for name in (stage.manifest, TIMINGS, *names):
+        if (out / name).is_dir():
+            raise StageError(f"{out / name} is a folder where `{stage.name}` writes a file; move it away and run the stage again")
+    (out / stage.manifest).unlink(missing_ok=True)
     keep = {*names, TIMINGS, LOCK}
     for path in sorted(out.rglob("*"), reverse=True):
         relative = path.relative_to(out).as_posix()

@@ -161,11 +161,33 @@ def test_a_broken_manifest_is_not_taken_for_a_finished_stage(tmp_path: Path, tex
     assert ran
 
 
-def test_files_that_are_not_the_stages_are_taken_away(tmp_path: Path) -> None:
-    (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "old.txt").write_text("of an older version")
+def test_files_of_an_older_version_are_taken_away(tmp_path: Path) -> None:
     run_stage(stage(tmp_path), engine="inline", quiet=True)
+    (tmp_path / "parts" / "old.txt").write_text("of an older version")
+    run_stage(stage(tmp_path, code="2"), engine="inline", quiet=True)
     assert not (tmp_path / "parts" / "old.txt").exists()
+
+
+def test_a_folder_with_somebodys_files_is_refused_and_keeps_them(tmp_path: Path) -> None:
+    mine = tmp_path / "thesis.txt"
+    mine.write_text("years of work")
+    with pytest.raises(StageError, match="no stage made"):
+        run_stage(stage(tmp_path), engine="inline", quiet=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "parts/0.txt"])
+def test_a_folder_where_a_file_belongs_is_one_clear_line(tmp_path: Path, name: str) -> None:
+    run_stage(stage(tmp_path), engine="inline", quiet=True)
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    with pytest.raises(StageError, match="is a folder where"):
+        run_stage(stage(tmp_path), engine="inline", quiet=True)
+
+
+def test_fewer_than_no_workers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StageError, match="found -3"):
+        run_stage(stage(tmp_path), workers=-3, quiet=True)
 
 
 def test_a_second_run_of_the_same_folder_is_refused(tmp_path: Path) -> None:
