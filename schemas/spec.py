@@ -15,6 +15,10 @@ from schemas.errors import SpecError
 from schemas.task import RewardWeights
 
 
+SLUG = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
+"""Names that become folders: no path can hide in them."""
+
+
 class SourceSpec(Frozen):
     """One export to read."""
 
@@ -113,8 +117,8 @@ class SelectSpec(Frozen):
 
 
 class RequesterOptions(Frozen):
-    patience: int = 8
-    facts_per_message: int = 2
+    patience: int = Field(default=8, ge=1)
+    facts_per_message: int = Field(default=2, ge=1)
     slots: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Slot -> words that ask for it."""
 
@@ -143,15 +147,15 @@ class WaiverSpec(Frozen):
 class Spec(Frozen):
     """`tasks/specs/<name>.toml`."""
 
-    name: str
-    supplier: str
+    name: str = Field(pattern=SLUG)
+    supplier: str = Field(pattern=SLUG)
     sample: bool = False
     """True for the shipped sample only: a token key file is made on first use."""
     export: str
     """Default export folder; EXPORT overrides it."""
     currency: str = "EUR"
     seed: int = 1
-    max_steps: int = 30
+    max_steps: int = Field(default=30, ge=1)
     code_book: str | None = None
     """Code book JSON inside the export, or beside the spec when it starts with "spec:"."""
     sources: tuple[SourceSpec, ...]

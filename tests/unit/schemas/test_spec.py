@@ -124,3 +124,15 @@ def test_options_of_a_plugin_are_checked_below_their_own_path() -> None:
     with pytest.raises(SpecError) as caught:
         check_options(Options, {"limt": 3}, "acme.toml", "systems.0.config")
     assert [fault.split(":")[0] for fault in caught.value.faults] == ["systems.0.config.limit", "systems.0.config.limt"]
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "path"),
+    [
+        ('supplier = "acme"', 'supplier = "../../evil"', "supplier"),
+        ('name = "acme_v1"', 'name = "a/b"', "name"),
+        ('supplier = "acme"', 'supplier = "acme"\nmax_steps = -1', "max_steps"),
+    ],
+)
+def test_names_that_hide_a_path_and_impossible_numbers_are_faults(tmp_path: Path, good: str, bad: str, path: str) -> None:
+    assert [fault.split(":", 1)[0] for fault in faults(tmp_path, GOOD.replace(good, bad, 1))] == [path]
