@@ -2,7 +2,8 @@
 
     python -m benchmarks.sample_truth            (after make ingest deid build-tasks; needs the vault and its key)
 
-A benchmark may open the vault and data/truth; no stage does. Prints one line a figure with its target; exit code 1 if one is missed.
+A benchmark may open the vault and data/truth; no stage does. Prints one line a figure with its target; exit code 1 if one is
+missed.
 """
 
 from __future__ import annotations
@@ -58,7 +59,11 @@ def yields(ledger: dict[str, LedgerRow], truth: dict[str, dict[str, Any]]) -> It
         # A cut line of the export says that something is lost, not what: such a case may still be whole in what is left.
         allowed = why == "broken_line"
         yield f"unsolvable kept: {why}", f"{len(through)}/{len(mine)}", "any" if allowed else "0", allowed or not through
-    print("  clean, dropped by:", dict(Counter(ledger[t].reason if t in ledger else "not in the ledger" for t in dropped)), file=sys.stderr)
+    print(
+        "  clean, dropped by:",
+        dict(Counter(ledger[t].reason if t in ledger else "not in the ledger" for t in dropped)),
+        file=sys.stderr,
+    )
 
 
 def kinds(tasks: list[TaskSpec], answers: dict[str, Answer]) -> Iterator[Figure]:
@@ -112,7 +117,9 @@ def _digits_agree(true: Any, written: list[str]) -> bool:
     return len(digits) >= 7 and any("".join(c for c in o if c.isdigit())[-9:] == digits for o in written)
 
 
-def state_as_recorded(facts: dict[Any, list[dict[str, Any]]], cut: datetime, skew: dict[str, timedelta]) -> dict[Any, dict[str, Any]]:
+def state_as_recorded(
+    facts: dict[Any, list[dict[str, Any]]], cut: datetime, skew: dict[str, timedelta]
+) -> dict[Any, dict[str, Any]]:
     """(system, kind, record) -> fields, by the plain definition: a slow twin of the cut."""
     found: dict[Any, dict[str, Any]] = {}
     for key, rows in facts.items():
@@ -131,7 +138,9 @@ def state_as_recorded(facts: dict[Any, list[dict[str, Any]]], cut: datetime, ske
     return found
 
 
-def states(sets: list[TaskSet], truth: dict[str, dict[str, Any]], folder: Path, originals: Originals, skew: dict[str, timedelta]) -> Iterator[Figure]:
+def states(
+    sets: list[TaskSet], truth: dict[str, dict[str, Any]], folder: Path, originals: Originals, skew: dict[str, timedelta]
+) -> Iterator[Figure]:
     facts: dict[str, dict[Any, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     owners: dict[Any, str] = {}
     rows = list(lines(folder / "facts.jsonl"))
@@ -187,7 +196,8 @@ def states(sets: list[TaskSet], truth: dict[str, dict[str, Any]], folder: Path, 
 
 
 def leaks(sets: list[TaskSet], truth: dict[str, dict[str, Any]], folder: Path, originals: Originals) -> Iterator[Figure]:
-    """Planted leaks of a ticket inside anything that an agent can be shown, in its own task or in one that starts before it was decided.
+    """Planted leaks of a ticket inside anything that an agent can be shown, in its own task or in one that starts before it was
+    decided.
 
     A closing comment of a ticket that the same requester had answered earlier is that requester's history, and no leak.
     """
@@ -225,9 +235,18 @@ def main() -> int:
     tasks = [task for taskset in sets for task in taskset.tasks.values()]
     answers = {a.task_id: a for side in ("train", "heldout") for a in read_models(here / side / "answers.jsonl", Answer)}
     clean = open_clean(clean_dir(spec.supplier), spec.select)
-    links = [key.rsplit(".", 1)[1] for key, rule in clean.codebook.fields.items() if key.startswith("helpdesk.ticket.") and rule.type == "id"]
+    links = [
+        key.rsplit(".", 1)[1]
+        for key, rule in clean.codebook.fields.items()
+        if key.startswith("helpdesk.ticket.") and rule.type == "id"
+    ]
     skew = {s: timedelta(microseconds=d) for s, d in measure_skew(connect(clean.folder), clean.record, links).items()}
-    figures = [*yields(ledger, truth), *kinds(tasks, answers), *states(sets, truth, folder, originals, skew), *leaks(sets, truth, folder, originals)]
+    figures = [
+        *yields(ledger, truth),
+        *kinds(tasks, answers),
+        *states(sets, truth, folder, originals, skew),
+        *leaks(sets, truth, folder, originals),
+    ]
     for what, measured, target, met in figures:
         print(f"{'ok ' if met else 'MISS'}  {what:<44}{measured:>24}   target {target}")
     return 0 if all(met for *_, met in figures) else 1

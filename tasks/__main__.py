@@ -1,4 +1,5 @@
-"""`python -m tasks --spec FILE`: clean records -> certified tasks. `python -m tasks explain TASKSET TASK [FIELD]`: why, and from where."""
+"""`python -m tasks --spec FILE`: clean records -> certified tasks. `python -m tasks explain TASKSET TASK [FIELD]`: why, and
+from where."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ Builds a task set: data/clean/<supplier> -> data/tasksets/<name>.
   python -m tasks explain helpdesk_v1                      list the tasks
   python -m tasks explain helpdesk_v1 TASK                 why this record became a task, and each step of its reference
   python -m tasks explain helpdesk_v1 TASK FIELD           where a value that the agent sees comes from, back to the export
-                                                           (FIELD: opening/text, or system/kind/record/field as explain lists them)
+                                                           (FIELD: opening/text, or system/kind/record/field as explain lists
+                                                           them)
 
 Needs the stage before it: python -m deid --spec FILE.
 """

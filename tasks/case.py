@@ -185,9 +185,8 @@ def read_cases(clean: Clean, ids: Iterable[str]) -> list[Case]:
     )
     for (rid,), rows in own.group_by(["record_id"], maintain_order=True):
         # A log with an untimed row is read in its own sequence, where every row has its place.
-        if rows["event_ts"].null_count() and not rows["seq"].null_count():
-            rows = rows.sort("seq", maintain_order=True)
-        for row in rows.iter_rows(named=True):
+        untimed = rows["event_ts"].null_count() and not rows["seq"].null_count()
+        for row in (rows.sort("seq", maintain_order=True) if untimed else rows).iter_rows(named=True):
             _own_event(cases[str(rid)], row, clean)
     for case in cases.values():
         case.turns = [_with_author(turn, case.requester) for turn in case.turns]

@@ -1,4 +1,5 @@
-"""Whether what the requester said singles out one record among several that a look-up shows: else the human knew it from elsewhere."""
+"""Whether what the requester said singles out one record among several that a look-up shows: else the human knew it from
+elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def words(text: str) -> frozenset[str]:
 def singles_out(said: str, described: Mapping[str, str], chosen: str, everyday: str = "") -> bool:
     """True if `said` holds more of `chosen`'s description than of any other's, in letters of the words in common.
 
-    Words that all descriptions share tell nothing, nor do the `everyday` ones of the trade (the policies': delivered, charge, ...).
+    Words that all descriptions share tell nothing, nor do the `everyday` ones of the trade (the policies': delivered, charge,
+    ...).
     """
     if len(described) < 2:
         return True

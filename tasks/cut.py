@@ -1,9 +1,10 @@
 """The cut: what the systems had recorded when a request arrived, for many requests in one DuckDB window query.
 
-State(cut) = per (system, record, field) the last row by (event_ts, seq) among those stamped *and* recorded before the cut, plus the opening
-record by its id, then deletes. A window (`row_number`) and not an as-of join: as-of joins return either of two tied rows.
-Every row and layer is canonical JSON text made inside DuckDB, so that a state is never rebuilt row by row in Python. Times are compared as
-integer microseconds: no session time zone takes part. Does not cover: folds of daylight saving (`ingest` decides them when it reads a time).
+State(cut) = per (system, record, field) the last row by (event_ts, seq) among those stamped *and* recorded before the cut, plus
+the opening record by its id, then deletes. A window (`row_number`) and not an as-of join: as-of joins return either of two tied
+rows. Every row and layer is canonical JSON text made inside DuckDB, so that a state is never rebuilt row by row in Python.
+Times are compared as integer microseconds: no session time zone takes part. Does not cover: folds of daylight saving (`ingest`
+decides them when it reads a time).
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ _EVER = -(2**62)
 
 
 def snapshot_us(cut_us: int) -> int:
-    """Start of the cut's month: the state then is one content that the month's cases of an organisation share, and each adds the rows
-    that have changed since. It lies before the cut, so that nothing of the sharing tells what came after."""
+    """Start of the cut's month: the state then is one content that the month's cases of an organisation share, and each adds
+    the rows that have changed since. It lies before the cut, so that nothing of the sharing tells what came after."""
     moment = datetime.fromtimestamp(cut_us // 1_000_000, UTC)
     return int(datetime(moment.year, moment.month, 1, tzinfo=UTC).timestamp()) * 1_000_000
 
@@ -59,15 +60,16 @@ class Ambiguity:
 
 @dataclass(slots=True)
 class StateAtCut:
-    """Digests of the layers of one state, later ones over earlier ones (and of their provenance), and why it cannot be trusted, if so."""
+    """Digests of the layers of one state, later ones over earlier ones (and of their provenance), and why it cannot be trusted,
+    if so."""
 
     parts: list[str] = field(default_factory=list)
     provenance: list[str] = field(default_factory=list)
     ambiguous: list[Ambiguity] = field(default_factory=list)
     """Fields whose last two rows tie with nothing to order them; they are unknown (null) in the state."""
     late: set[str] = field(default_factory=set)
-    """Records of which something true before the cut was recorded only after it: whoever handled the case may have known it, and the
-    state does not."""
+    """Records of which something true before the cut was recorded only after it: whoever handled the case may have known it,
+    and the state does not."""
     unrebuildable: list[str] = field(default_factory=list)
     """"system.kind record": deleted after the cut, and its log does not say what it was."""
 
@@ -111,7 +113,8 @@ def _canonical(con: Any) -> None:
     import json
 
     odd = con.execute(
-        r"SELECT DISTINCT v FROM ev WHERE v LIKE '{%' OR v LIKE '[%' OR v LIKE '%\%' OR regexp_matches(v, '^\s|\s$|^-?[0-9.]+[.eE]')"
+        r"SELECT DISTINCT v FROM ev WHERE v LIKE '{%' OR v LIKE '[%' OR v LIKE '%\%'"
+        r" OR regexp_matches(v, '^\s|\s$|^-?[0-9.]+[.eE]')"
     ).fetchall()
     changed = [(v, text) for (v,) in odd if (text := canonical_json(json.loads(v))) != v]
     if changed:
@@ -135,18 +138,20 @@ FROM picked GROUP BY system, kind, record_id;
 CREATE OR REPLACE TEMP TABLE ev AS
 SELECT r.rec, r.organisation, r.own, p.fld, p.seq, epoch_us(p.event_ts) AS t, epoch_us(p.recorded_ts) AS k,
        coalesce(p.ts_grain_s, 0) * 1000000 AS g,
-       CASE p.type WHEN 'create' THEN 1 WHEN 'delete' THEN 2 ELSE 0 END AS op, coalesce(p.value_json, 'null') AS v, p.source_pos AS p,
+       CASE p.type WHEN 'create' THEN 1 WHEN 'delete' THEN 2 ELSE 0 END AS op, coalesce(p.value_json, 'null') AS v,
+         p.source_pos AS p,
        p.known, CASE
          WHEN p.event_ts IS NULL OR p.recorded_ts IS NULL THEN NULL
          WHEN p.planned THEN epoch_us(p.recorded_ts) + 1
-         ELSE greatest(epoch_us(p.event_ts) + greatest(coalesce(p.ts_grain_s, 0) * 1000000, 1, p.d), epoch_us(p.recorded_ts) + greatest(1, p.d))
+         ELSE greatest(epoch_us(p.event_ts) + greatest(coalesce(p.ts_grain_s, 0) * 1000000, 1, p.d), epoch_us(p.recorded_ts)
+           + greatest(1, p.d))
        END AS seen_from
 FROM picked p JOIN recs r ON r.system = p.system AND r.kind = p.kind AND r.record_id = p.record_id;
 DROP TABLE picked;
 """
-"""`seen_from` is the first instant at which a cut sees the row: stamped and recorded before it (a stamp with a grain only when its interval
-is over, another system's only when its clock's skew d is), a planned field as soon as it was recorded. So a state is all rows with
-seen_from <= cut, and only records with such a row since the month's snapshot can differ from it."""
+"""`seen_from` is the first instant at which a cut sees the row: stamped and recorded before it (a stamp with a grain only when
+its interval is over, another system's only when its clock's skew d is), a planned field as soon as it was recorded. So a state
+is all rows with seen_from <= cut, and only records with such a row since the month's snapshot can differ from it."""
 
 
 def load(
@@ -158,10 +163,11 @@ def load(
     *,
     skew_us: Mapping[str, int] | None = None,
 ) -> None:
-    """Makes the tables `ev` and `recs`: rows of these organisations and, of the request's own kind, of these records, with the code
-    book's word on each field. `skew_us` is d of each other system (see `measure_skew`)."""
+    """Makes the tables `ev` and `recs`: rows of these organisations and, of the request's own kind, of these records, with the
+    code book's word on each field. `skew_us` is d of each other system (see `measure_skew`)."""
     con.execute(
-        "CREATE OR REPLACE TEMP TABLE rules(fld INTEGER, system VARCHAR, kind VARCHAR, field VARCHAR, known VARCHAR, planned BOOLEAN)"
+        "CREATE OR REPLACE TEMP TABLE rules"
+        "(fld INTEGER, system VARCHAR, kind VARCHAR, field VARCHAR, known VARCHAR, planned BOOLEAN)"
     )
     rules = sorted((*key.split(".", 2), rule.known_at, rule.planned_future) for key, rule in codebook.fields.items())
     _fill(con, "rules", [(number, *rule) for number, rule in enumerate(rules)])
@@ -226,7 +232,8 @@ ORDER BY 1, 2
 _ROWS = """
 CREATE OR REPLACE TEMP TABLE rows_ AS
 SELECT a.no, a.rec,
-  string_agg(to_json(u.field) || ':' || CASE WHEN m.fld IS NULL THEN coalesce(f.v, 'null') ELSE 'null' END, ',' ORDER BY u.field) AS row_text,
+  string_agg(to_json(u.field) || ':' || CASE WHEN m.fld IS NULL THEN coalesce(f.v, 'null') ELSE 'null' END, ',' ORDER BY
+    u.field) AS row_text,
   coalesce(string_agg(to_json(u.field) || ':' || to_json(f.p), ',' ORDER BY u.field) FILTER (f.p IS NOT NULL), '') AS from_text
 FROM alive a JOIN recs r ON r.rec = a.rec
 JOIN rules u ON u.system = r.system AND u.kind = r.kind AND u.known IN ('start', 'history', 'static')
@@ -245,8 +252,10 @@ WITH kept AS (
   WHERE b.rec IS NULL
 ), kinds AS (
   SELECT k.no, r.system, r.kind,
-    to_json(r.kind) || ':{' || string_agg(to_json(r.record_id) || ':{' || row_text || '}', ',' ORDER BY r.record_id) || '}' AS row_text,
-    to_json(r.kind) || ':{' || string_agg(to_json(r.record_id) || ':{' || from_text || '}', ',' ORDER BY r.record_id) || '}' AS from_text
+    to_json(r.kind) || ':{' || string_agg(to_json(r.record_id) || ':{' || row_text || '}', ',' ORDER BY r.record_id) || '}'
+      AS row_text,
+    to_json(r.kind) || ':{' || string_agg(to_json(r.record_id) || ':{' || from_text || '}', ',' ORDER BY r.record_id) || '}'
+      AS from_text
   FROM kept k JOIN recs r ON r.rec = k.rec GROUP BY k.no, r.system, r.kind
 ), systems AS (
   SELECT no, system, to_json(system) || ':{' || string_agg(row_text, ',' ORDER BY kind) || '}' AS row_text,
@@ -260,7 +269,8 @@ WITH kept AS (
 SELECT no, sha256(row_text), sha256(from_text), row_text, from_text FROM layers ORDER BY 1
 """
 _OWN = """
-SELECT record_id, string_agg(to_json(field) || ':' || v, ',' ORDER BY field), string_agg(to_json(field) || ':' || to_json(p), ',' ORDER BY field)
+SELECT record_id, string_agg(to_json(field) || ':' || v, ',' ORDER BY field), string_agg(to_json(field) || ':' || to_json(p),
+  ',' ORDER BY field)
 FROM (SELECT r.record_id, u.field, e.v, e.p,
              row_number() OVER (PARTITION BY e.rec, e.fld ORDER BY e.t NULLS LAST, e.seq NULLS LAST, e.v, e.p) AS rn
       FROM ev e JOIN recs r ON r.rec = e.rec JOIN rules u ON u.fld = e.fld
@@ -279,8 +289,8 @@ JOIN recs r ON r.rec = e.rec WHERE c.case_id IS NOT NULL ORDER BY ALL
 def cut_states(con: Any, cases: Iterable[CutCase], *, owners: Mapping[str, str] | None = None) -> Cuts:
     """State(cut) of every case from the tables of `load`.
 
-    Other records of the requests' own kind enter a state where `owners` (record id -> requester) names the same requester; a request's
-    own record never does (see `opening_rows`).
+    Other records of the requests' own kind enter a state where `owners` (record id -> requester) names the same requester; a
+    request's own record never does (see `opening_rows`).
     """
     cases = sorted(cases, key=lambda c: c.case_id)
     con.execute("CREATE OR REPLACE TEMP TABLE owners(record_id VARCHAR, requester VARCHAR)")
@@ -310,7 +320,8 @@ def _fold(con: Any, cases: list[CutCase], result: Cuts, *, shared: bool) -> set[
             (number, case.case_id, case.organisation, case.requester, case.cut_us, base, month[1] if base is not None else _EVER)
         )
     con.execute(
-        "CREATE OR REPLACE TEMP TABLE cases(no INTEGER, case_id VARCHAR, organisation VARCHAR, requester VARCHAR, cut BIGINT, base INTEGER, since BIGINT)"
+        "CREATE OR REPLACE TEMP TABLE cases"
+        "(no INTEGER, case_id VARCHAR, organisation VARCHAR, requester VARCHAR, cut BIGINT, base INTEGER, since BIGINT)"
     )
     _fill(con, "cases", rows)
     for statement in (_SCOPED, _ALIVE, _FIELDS, _AMBIGUOUS, _ROWS):
@@ -338,7 +349,8 @@ def _fold(con: Any, cases: list[CutCase], result: Cuts, *, shared: bool) -> set[
 
 
 def opening_rows(con: Any) -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
-    """Record id of the requests' own kind -> (fields given by its opening itself, their source references), whatever their stamps say."""
+    """Record id of the requests' own kind -> (fields given by its opening itself, their source references), whatever their
+    stamps say."""
     import json
 
     rows = con.execute(_OWN).fetchall()
@@ -358,18 +370,22 @@ MOMENT_US = 60_000_000
 def measure_skew(con: Any, record: tuple[str, str], link_fields: Sequence[str], *, minimum_pairs: int = 30) -> dict[str, int]:
     """d per other system in microseconds: how far its clock may be behind the requests' own system's.
 
-    Linked pairs: a write made for a request, and the nearest change of one of the request's `link_fields` that names the written record
-    or one that it belongs to. Both are of one moment, the write first; so the stamps differ by the clocks (and a second or two), and d is
-    the 99th percentile of the link's stamp minus the write's. Systems with fewer than `minimum_pairs` are left out: not measurable there.
+    Linked pairs: a write made for a request, and the nearest change of one of the request's `link_fields` that names the
+    written record or one that it belongs to. Both are of one moment, the write first; so the stamps differ by the clocks (and a
+    second or two), and d is the 99th percentile of the link's stamp minus the write's. Systems with fewer than `minimum_pairs`
+    are left out: not measurable there.
     """
     rows = con.execute(
         """WITH links AS (SELECT record_id, epoch_us(event_ts) AS t, value_json FROM events
-                          WHERE system = $system AND kind = $kind AND type = 'change' AND list_contains($fields, field) AND event_ts IS NOT NULL),
-        writes AS (SELECT DISTINCT system, record_id, reference, epoch_us(event_ts) AS t, coalesce(value_json, to_json(record_id)) AS named
+                          WHERE system = $system AND kind = $kind AND type = 'change' AND list_contains($fields, field) AND
+                            event_ts IS NOT NULL),
+        writes AS (SELECT DISTINCT system, record_id, reference, epoch_us(event_ts) AS t, coalesce(value_json,
+          to_json(record_id)) AS named
                    FROM events WHERE reference IS NOT NULL AND system <> $system AND event_ts IS NOT NULL),
         pairs AS (SELECT w.system, l.t - w.t AS lag, row_number() OVER (
                     PARTITION BY l.record_id, l.t ORDER BY abs(l.t - w.t), w.system, w.record_id, w.named) AS nearest
-                  FROM links l JOIN writes w ON w.reference = l.record_id AND (w.named = l.value_json OR to_json(w.record_id) = l.value_json)
+                  FROM links l JOIN writes w ON w.reference = l.record_id AND (w.named = l.value_json OR to_json(w.record_id)
+                    = l.value_json)
                   WHERE abs(l.t - w.t) <= $moment)
         SELECT system, greatest(0, quantile_disc(lag, 0.99))::BIGINT FROM pairs WHERE nearest = 1
         GROUP BY system HAVING count(*) >= $least ORDER BY system""",

@@ -1,7 +1,9 @@
-"""Cases of a declared system (STAR): what its query interfaces look like to the agent, what was recorded of them, and how such a case ended.
+"""Cases of a declared system (STAR): what its query interfaces look like to the agent, what was recorded of them, and how such
+a case ended.
 
-The interfaces come from the supplier's own descriptions; no interface is known by name here. Arguments that are free text (LongString) are
-neither compared nor offered: two people never write them alike. Conditions other than equality ("at most 10") are no value an agent can give.
+The interfaces come from the supplier's own descriptions; no interface is known by name here. Arguments that are free text
+(LongString) are neither compared nor offered: two people never write them alike. Conditions other than equality ("at most 10")
+are no value an agent can give.
 """
 
 from __future__ import annotations
@@ -185,7 +187,8 @@ def screen_case(case: Case, spec: Spec, apis: Mapping[str, Api]) -> DeclaredCase
 
 
 def spoken(value: Any, texts: Sequence[str]) -> Any:
-    """The value as the requester said it, where it is said otherwise than it was typed ("3515-315" for "3515315"); else unchanged."""
+    """The value as the requester said it, where it is said otherwise than it was typed ("3515-315" for "3515315"); else
+    unchanged."""
     if not isinstance(value, str) or any(Seen(text).holds(value) for text in texts):
         return value
     return next((form for text in texts if (form := surface(text, value)) is not None), value)

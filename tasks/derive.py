@@ -1,8 +1,9 @@
 """The fewest reads, questions and checks that make every value of the reference observable and that the rules in force demand.
 
-A generic search, unaware of any workflow: what the opening, a tool's answer, the requester or a policy shows is *known*; read tools are
-run with known ids until nothing new turns up (breadth first, through a real episode); values that the recorded writes need are then
-chained back to the cheapest calls that show them. Nothing may come from nowhere: the first value that does is `Underivable`.
+A generic search, unaware of any workflow: what the opening, a tool's answer, the requester or a policy shows is *known*; read
+tools are run with known ids until nothing new turns up (breadth first, through a real episode); values that the recorded writes
+need are then chained back to the cheapest calls that show them. Nothing may come from nowhere: the first value that does is
+`Underivable`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ WORD = re.compile(r"[^\s,;:()\"']+")
 
 
 class Underivable(Exception):  # noqa: N818 - the reason of a dropped record, answered by the builder
-    """A value of the recorded outcome that the agent's own tools never show; the message names the tool and argument, never the value."""
+    """A value of the recorded outcome that the agent's own tools never show; the message names the tool and argument, never the
+    value."""
 
 
 class Broken(Exception):  # noqa: N818 - the reason of a dropped record, answered by the builder
@@ -118,7 +120,8 @@ class Deriver:
         *,
         known: Mapping[str, Sequence[dict[str, Any]]] | None = None,
     ) -> None:
-        """`known` gives a tool the arguments with which it was really called, the latest first: a declared system answers only those."""
+        """`known` gives a tool the arguments with which it was really called, the latest first: a declared system answers only
+        those."""
         self.episode = episode
         self.tools: dict[str, Tool] = episode.tools
         self.facts = facts
@@ -181,7 +184,8 @@ class Deriver:
                 return
 
     def _questions(self, fact: Fact) -> Iterator[str]:
-        """The recorded question; where that does not bring the fact (it was volunteered, or its words were few), plain ones by slot."""
+        """The recorded question; where that does not bring the fact (it was volunteered, or its words were few), plain ones by
+        slot."""
         if fact.question.strip():
             yield fact.question
         words = self._slot_words()
@@ -334,7 +338,8 @@ class Deriver:
         raise Underivable(f"{name}: nothing shown for {what} gives what the rule demands")
 
     def _fillings(self, name: str, arguments: dict[str, Any], missing: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Every way to fill the missing arguments with values that the requester told, or that stand in the opening, under that slot."""
+        """Every way to fill the missing arguments with values that the requester told, or that stand in the opening, under that
+        slot."""
         if name in self.known:
             yield from (given for given in self.known[name] if all(same(given.get(k), v) for k, v in arguments.items()))
             return
@@ -370,7 +375,8 @@ class Deriver:
         return self._labelled(kept)
 
     def _check_choices(self, calls: Sequence[ToolCall]) -> None:
-        """Raises Underivable where a look-up shows several records of a kind and nothing that the requester said tells which is meant."""
+        """Raises Underivable where a look-up shows several records of a kind and nothing that the requester said tells which is
+        meant."""
         told = {fact.id: fact.answer for fact in self.facts}
         named = " ".join([self.episode.task.opening.subject, self.episode.task.opening.text, *told.values()])
         direct = Seen(named)
@@ -401,14 +407,18 @@ class Deriver:
             return {}
         rows: dict[str, str] = {}
         for row in _objects(value):
-            own = [v for k, v in row.items() if isinstance(v, str) and k in {f"{kind}_id" for kind in kinds} and self.kinds.get(v)]
+            own = [
+                v for k, v in row.items() if isinstance(v, str) and k in {f"{kind}_id" for kind in kinds} and self.kinds.get(v)
+            ]
             if own:
                 rows.setdefault(own[0], _texts(row))
         return rows
 
     def _description(self, record_id: str, row: str) -> str:
         """What the listed row and the look-ups of the record itself hold in words."""
-        more = [_texts(json.loads(f.text)) for f in self.found if record_id in f.call.arguments.values() and f.text.startswith("{")]
+        more = [
+            _texts(json.loads(f.text)) for f in self.found if record_id in f.call.arguments.values() and f.text.startswith("{")
+        ]
         return " ".join([row, *more])
 
     def _pruned(self, calls: list[Planned]) -> list[Planned]:

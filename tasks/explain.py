@@ -1,7 +1,8 @@
 """Why a record became a task, and the chain from what the agent sees back to the line of the export.
 
-What the agent sees -> the value in the clean records with its reference -> (with the vault and its key) the place in the export. The way back
-is deid's own command, run as a program: stages meet in files and commands, never in each other's code. Without the vault it stops and says so.
+What the agent sees -> the value in the clean records with its reference -> (with the vault and its key) the place in the
+export. The way back is deid's own command, run as a program: stages meet in files and commands, never in each other's code.
+Without the vault it stops and says so.
 """
 
 from __future__ import annotations
@@ -74,13 +75,14 @@ def _why(folder: Path, taskset: TaskSet, task: TaskSpec) -> str:
     state = taskset.state(task)
     rows = {f"{system}.{kind}": len(records) for system, kinds in state.items() for kind, records in kinds.items() if records}
     policies = ", ".join(f"{p.document} v{p.version}" for p in taskset.policies(task)) or "none (grade no_policy)"
+    hard = f"; hard because of: {', '.join(row.difficulty)}" if row.difficulty else ""
     lines = [
         f"{task.task_id}: {task.workflow}, {task.slice}, {answer.outcome.code} ({answer.outcome_class})",
         f"record    {task.opening.record.system}.{task.opening.record.kind} {task.opening.record.record_id}",
         f"starts    {task.started_at}: only what was stamped and recorded before is in the state",
         f"state     {', '.join(f'{n} {kind}' for kind, n in sorted(rows.items()))}",
         f"policies  {policies}; {len(task.rules)} rules in force",
-        f"kept      no reason against it in the ledger{'; hard because of: ' + ', '.join(row.difficulty) if row.difficulty else ''}",
+        f"kept      no reason against it in the ledger{hard}",
         f"requester {len(task.requester.facts)} facts from the real follow-up turns",
         "reference (planned: not in the records, but derivability or a rule demands it)",
     ]
@@ -98,7 +100,9 @@ def _why(folder: Path, taskset: TaskSet, task: TaskSpec) -> str:
 
 def _source_words(source: str) -> str:
     kind, _, rest = source.partition(" ")
-    return {"step": f"what step {rest} showed", "fact": f"the requester's answer {rest}", "opening": "the opening"}.get(kind, source)
+    return {"step": f"what step {rest} showed", "fact": f"the requester's answer {rest}", "opening": "the opening"}.get(
+        kind, source
+    )
 
 
 def _paths(task: TaskSpec, answer: Answer, state: Any) -> list[str]:
@@ -123,7 +127,9 @@ def _chain(taskset: TaskSet, task: TaskSpec, field: str, spec: Path) -> str:
         if not isinstance(here, dict) or part not in here:
             known = sorted(here) if isinstance(here, dict) else []
             close = difflib.get_close_matches(part, known, n=3) or known[:8]
-            raise StageError(f"{task.task_id} shows no {'/'.join(parts[: depth + 1])} (there: {', '.join(close) or 'nothing below'})")
+            raise StageError(
+                f"{task.task_id} shows no {'/'.join(parts[: depth + 1])} (there: {', '.join(close) or 'nothing below'})"
+            )
         here = here[part]
     if len(parts) != 4:
         raise StageError(f"{field}: name a field as system/kind/record/field (there: {', '.join(sorted(here)[:8])})")
@@ -148,7 +154,11 @@ def _told(field: str, value: Any, reference: str | None, spec: Path) -> str:
         if isinstance(value, list):
             reason = "put together from the messages of an earlier case; explain the records themselves"
         else:
-            reason = "the log holds no row for it before the start: unknown, shown as null" if value is None else "given by the builder"
+            reason = (
+                "the log holds no row for it before the start: unknown, shown as null"
+                if value is None
+                else "given by the builder"
+            )
         return "\n".join([*lines, f"  reference            none: {reason}"])
     lines.append(f"  clean records        reference {reference}")
     place = _resolve(reference, spec)

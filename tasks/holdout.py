@@ -2,8 +2,7 @@
 
 Held out are whole groups (unseen_organisations), the last part of the time in seen groups (unseen_months) and both. Between the
 last training case and the boundary lies an embargo of the workflow's p99 time to resolve; a training case is closed before the
-boundary.
-A later build keeps every earlier decision: an id never moves, the boundary and the groups stay.
+boundary. A later build keeps every earlier decision: an id never moves, the boundary and the groups stay.
 """
 
 from __future__ import annotations

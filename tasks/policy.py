@@ -73,7 +73,8 @@ def in_force(versions: list[Version], at_us: int) -> tuple[list[Version], list[s
 
 
 def rule_refs(spec: Spec, workflow: str, now: list[Version]) -> tuple[RuleRef, ...]:
-    """The rules in force for a workflow: those without a document, and those that name the version of their document that is in force."""
+    """The rules in force for a workflow: those without a document, and those that name the version of their document that is in
+    force."""
     from rewards.rule import Rule
 
     at = {v.policy.document: v.policy.version for v in now}

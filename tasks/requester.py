@@ -1,7 +1,8 @@
-"""What the requester knows and when it is told: facts from the real follow-up turns (human agent's question -> requester's answer).
+"""What the requester knows and when it is told: facts from the real follow-up turns (human agent's question -> requester's
+answer).
 
-Pure functions of the turns. A fact's slots are told by the typed values in the answer and by the words of the question; a turn that
-nobody asked for is marked volunteered; real "don't know" turns are kept apart and never become facts.
+Pure functions of the turns. A fact's slots are told by the typed values in the answer and by the words of the question; a turn
+that nobody asked for is marked volunteered; real "don't know" turns are kept apart and never become facts.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ TOKEN = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|
 TOKEN_PARTS = re.compile(r"([A-Z]+(?:_[A-Z]+)*)_[0-9A-F]{8}(?:_([A-Z]+)\d*)?")
 AMOUNT = re.compile(r"(?<![\w.,])\d{1,6}[.,]\d{2}(?![\w,.]\d)")
 DATE = re.compile(
-    r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}\.\d{1,2}\.(?:\d{4})?|\b\d{1,2}(?:st|nd|rd|th)? (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w*(?: \d{4})?\b"
+    r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}\.\d{1,2}\.(?:\d{4})?"
+    r"|\b\d{1,2}(?:st|nd|rd|th)? (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w*(?: \d{4})?\b"
 )
 DONT_KNOW = re.compile(
-    r"\b(?:(?:i )?(?:do ?n[o']?t|don’t) (?:really )?(?:know|remember|recall|have (?:it|that|one|the number))|not (?:really )?sure|no idea"
-    r"|can ?n[o']?t (?:find|remember|recall)|can’t (?:find|remember|recall)|forgot(?:ten)?|could ?n[o']?t (?:find|say)|(?:i )?wouldn['’]?t know)\b",
+    r"\b(?:(?:i )?(?:do ?n[o']?t|don’t) (?:really )?(?:know|remember|recall|have (?:it|that|one|the number))"
+    r"|not (?:really )?sure|no idea"
+    r"|can ?n[o']?t (?:find|remember|recall)|can’t (?:find|remember|recall)|forgot(?:ten)?"
+    r"|could ?n[o']?t (?:find|say)|(?:i )?wouldn['’]?t know)\b",
     re.IGNORECASE,
 )
 QUOTED = re.compile(r"^\s*(?:>|On .{4,80} wrote:|-{2,} ?Original Message)")
@@ -33,7 +37,8 @@ MAX_FORM = 240
 """Longest message that becomes a form, in characters."""
 FORMS_PER_SLOT = 6
 ASK_CUES = re.compile(
-    r"\?|\b(?:please (?:tell|send|give|confirm|let|provide|share|state|name)|could you|can you|may i|which|what|i need|we need|let me know)\b",
+    r"\?|\b(?:please (?:tell|send|give|confirm|let|provide|share|state|name)"
+    r"|could you|can you|may i|which|what|i need|we need|let me know)\b",
     re.IGNORECASE,
 )
 
@@ -111,7 +116,8 @@ class Exchange:
 
 
 def exchanges(case: Case) -> list[Exchange]:
-    """Requester turns after the opening and before the case was decided, each with the public agent turns since the requester's last one."""
+    """Requester turns after the opening and before the case was decided, each with the public agent turns since the requester's
+    last one."""
     found: list[Exchange] = []
     opening = case.opening
     if opening is None:
@@ -138,7 +144,8 @@ def exchanges(case: Case) -> list[Exchange]:
 def requester_of(
     case: Case, words: Vocabulary, options: RequesterOptions, *, values: Mapping[str, frozenset[str]] | None = None
 ) -> RequesterSpec:
-    """The requester of a case. `values` adds, for a declared system, what each argument was recorded to be: its surface forms are found in the turns.
+    """The requester of a case. `values` adds, for a declared system, what each argument was recorded to be: its surface forms
+    are found in the turns.
 
     A turn after the last thing asked that carries no value (thanks, goodbye) is not a fact.
     """
@@ -208,7 +215,8 @@ def surface_values(text: str, values: Mapping[str, frozenset[str]]) -> dict[str,
 
 
 def message_forms(spoken: Iterable[tuple[str, str, RequesterSpec]]) -> dict[str, dict[str, list[str]]]:
-    """Question forms by slot and closing forms by code, from (closing words, code, requester) of TRAINING records only, most used first.
+    """Question forms by slot and closing forms by code, from (closing words, code, requester) of TRAINING records only, most
+    used first.
 
     A message that holds anybody's pseudonym belongs to its case and is no form; so is one that is longer than MAX_FORM.
     """

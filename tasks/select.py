@@ -42,9 +42,12 @@ REASONS: dict[str, str] = {
 KEPT = "kept"
 
 OFF_SYSTEM = re.compile(
-    r"\b(?:(?:he|she|they|customer|caller|requester) (?:phoned|called|rang)|(?:phoned|called|rang) (?:in|me|us|back|the (?:desk|hotline|office))"
-    r"|(?:by|over|on|via) (?:the )?(?:phone|telephone|hotline)|phone call|call(?:ed)? (?:him|her|them)|spoke (?:to|with)|walk(?:ed)?[- ]?(?:in|up)"
-    r"|in person|at the (?:front )?(?:desk|counter)|face to face|told me (?:on|in|at)|via (?:chat|whatsapp|teams|slack)|in the (?:hallway|corridor))\b",
+    r"\b(?:(?:he|she|they|customer|caller|requester) (?:phoned|called|rang)"
+    r"|(?:phoned|called|rang) (?:in|me|us|back|the (?:desk|hotline|office))"
+    r"|(?:by|over|on|via) (?:the )?(?:phone|telephone|hotline)|phone call"
+    r"|call(?:ed)? (?:him|her|them)|spoke (?:to|with)|walk(?:ed)?[- ]?(?:in|up)"
+    r"|in person|at the (?:front )?(?:desk|counter)|face to face|told me (?:on|in|at)"
+    r"|via (?:chat|whatsapp|teams|slack)|in the (?:hallway|corridor))\b",
     re.IGNORECASE,
 )
 """What human agents write of a step that no system recorded."""

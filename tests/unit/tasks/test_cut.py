@@ -291,7 +291,9 @@ def test_skew_is_measured_between_a_write_and_the_link_to_it() -> None:
         behind = at - timedelta(seconds=20)
         events.append(row("shop", "order", f"O{number}", behind, None, type="create", seq=number, reference=f"S{number}"))
         # A write hours before is no pair: the two are not of one moment.
-        events.append(row("shop", "order", f"P{number}", at - timedelta(hours=5), "status", "placed", seq=number, reference=f"S{number}"))
+        events.append(
+            row("shop", "order", f"P{number}", at - timedelta(hours=5), "status", "placed", seq=number, reference=f"S{number}")
+        )
     con = connect()
     con.register("events", frame(events, EVENT_COLUMNS).to_arrow())
     assert measure_skew(con, RECORD, ["about"]) == {"shop": 20_000_000}

@@ -1,0 +1,142 @@
+"""The second stage: hold-out decided, each task certified by real replays in its slice, training episodes to imitate."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.stage import Shard as StageShard
+from schemas.episode import Frozen
+from schemas.files import read_json, read_models, sha256_json, write_models
+from schemas.paths import taskset_dir
+from schemas.spec import Spec
+from schemas.task import Answer, Certificate, TaskSpec, Trajectory
+from schemas.taskset import SideManifest, TaskSet, task_digest
+from tasks.case import open_clean, us
+from tasks.certify import certify_task
+from tasks.holdout import Candidate, Split, decide
+from tasks.requester import message_forms
+from tasks.shard import Draft, outcome_codes
+
+SHARD = 100
+"""Candidates of a shard, about; an organisation's stay together, so that its snapshots are made once."""
+
+
+CODE = ("schemas", "pipeline", "environments", "rewards", "tasks")
+
+
+Forms = dict[str, dict[str, list[str]]]
+
+
+def drafts_dir(name: str) -> Path:
+    """Between the two stages: drafts.jsonl, ledger.jsonl, content/."""
+    return taskset_dir(name).parent / ".drafts" / name
+
+
+class CertifyWork(Frozen):
+    """Payload of a shard of the second stage."""
+
+    drafts: str
+    """Folder of the drafts."""
+    slices: dict[str, str]
+    """Task id -> slice, of this shard's tasks."""
+    forms: Forms
+    canary: str
+    codes_from: str
+    """Folder of the clean records: the code book."""
+    spec: Spec
+
+
+class Certified(Frozen):
+    """One line of a shard's certified.jsonl."""
+
+    draft: Draft
+    certificate: Certificate
+    trajectory: Trajectory | None = None
+
+
+@dataclass(slots=True)
+class Decided:
+    """What the shards of the second stage and its end share."""
+
+    split: Split = field(default_factory=Split)
+    previous: dict[str, Any] | None = None
+    forms: Forms = field(default_factory=lambda: {"ask": {}, "tell": {}})
+
+
+def canary_of(spec: Spec) -> str:
+    """The same for every build of a task set, so that a leaked file of any build can be found."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"recordgym:{spec.supplier}:{spec.name}:{spec.seed}:held-out"))
+
+
+def certify_shards(spec: Spec, source: Path, decided: Decided) -> list[StageShard]:
+    folder = drafts_dir(spec.name)
+    drafts = list(read_models(folder / "drafts.jsonl", Draft))
+    splits = taskset_dir(spec.name) / "splits.json"
+    decided.previous = read_json(splits) if splits.exists() else None
+    decided.split = decide([candidate_of(d) for d in drafts], spec.holdout, spec.seed, decided.previous)
+    slices = decided.split.slices
+    train = [d for d in drafts if slices.get(d.task.task_id) == "train"]
+    decided.forms = message_forms((d.closing, d.answer.outcome.code, d.task.requester) for d in train)
+    shards: list[StageShard] = []
+    placed = [d.task.task_id for d in drafts if d.task.task_id in slices]
+    digests = {d.task.task_id: task_digest(d.task, d.answer) for d in drafts}
+    for start in range(0, len(placed), SHARD):
+        mine = {task_id: str(slices[task_id]) for task_id in placed[start : start + SHARD]}
+        work = CertifyWork(
+            drafts=str(folder), slices=mine, forms=decided.forms, canary=canary_of(spec), codes_from=str(source), spec=spec
+        )
+        key = sha256_json([mine, [digests[t] for t in mine], decided.forms])
+        shards.append(StageShard(f"part-{len(shards):04d}", key, work, len(mine)))
+    return shards
+
+
+def candidate_of(draft: Draft) -> Candidate:
+    from datetime import datetime
+
+    task = draft.task
+    started, closed = us(datetime.fromisoformat(task.started_at)), us(datetime.fromisoformat(draft.closed_at))
+    assert started is not None
+    assert closed is not None
+    text = f"{task.opening.subject}\n{task.opening.text}"
+    return Candidate(task.task_id, task.workflow, draft.group, started, closed, text)
+
+
+def certify_shard(work: CertifyWork, folder: Path) -> None:
+    """Writes certified.jsonl: each task in its slice with its certificate and, on the training side, an episode to imitate."""
+    clean = open_clean(Path(work.codes_from), work.spec.select)
+    codes = outcome_codes(work.spec, clean.codebook)
+    drafts = [d for d in read_models(Path(work.drafts) / "drafts.jsonl", Draft) if d.task.task_id in work.slices]
+    lines = []
+    taskset = in_memory(work.spec, Path(work.drafts), {}, work.forms)
+    for draft in drafts:
+        held = work.slices[draft.task.task_id] != "train"
+        mark = {"canary": work.canary} if held else {}
+        task = draft.task.model_copy(update={"slice": work.slices[draft.task.task_id], **mark})
+        answer = draft.answer.model_copy(update=mark)
+        taskset.tasks = {task.task_id: task}
+        certificate, bounds = certify_task(taskset, task, answer, codes=codes, forms=work.forms, seed=work.spec.seed)
+        answer = answer.model_copy(update={"bounds": bounds})
+        trajectory = None if held else _trajectory(taskset, task, answer)
+        taskset._states.clear()
+        done = draft.model_copy(update={"task": task, "answer": answer})
+        lines.append(Certified(draft=done, certificate=certificate, trajectory=trajectory))
+    write_models(folder / "certified.jsonl", lines)
+
+
+def in_memory(spec: Spec, folder: Path, tasks: dict[str, TaskSpec], forms: Forms) -> TaskSet:
+    manifest = SideManifest(taskset=spec.name, side="train", tasks=len(tasks), files={}, ids={})
+    return TaskSet(folder, "train", manifest, tasks, forms)
+
+
+def _trajectory(taskset: TaskSet, task: TaskSpec, answer: Answer) -> Trajectory:
+    """The reference as an episode: what was read, and the text of each call."""
+    from environments.agents import ReferenceAgent, action_text, run_episode
+    from environments.episode import Episode
+
+    trace = run_episode(Episode(taskset), ReferenceAgent(answer.reference), task.task_id, name="reference")
+    texts = tuple(o.text for o in trace.observations)
+    actions = tuple(action_text(entry.call) for entry in trace.journal.entries)
+    return Trajectory(task_id=task.task_id, agent="reference", observations=texts, actions=actions)

@@ -1,0 +1,108 @@
+"""Cases of a declared system: the recorded queries are the world, and the deciding one is the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from schemas.episode import ToolCall
+from schemas.task import TaskSpec
+from tasks import declared
+from tasks.case import Case, iso
+from tasks.derive import FINISH
+from tasks.prompt import opening_of, started_us
+from tasks.replay import Built, build_reference, decide_case
+from tasks.requester import requester_of
+from tasks.shard import (
+    DECLARED,
+    Shard,
+    declared_system,
+    difficulty_of,
+    rules_of,
+    systems_of,
+)
+
+
+def declared_case(shard: Shard, case: Case) -> None:
+    spec, apis = shard.spec, shard.work.apis
+    found = declared.screen_case(case, spec, apis)
+    task_name = case.last.get(spec.select.options.get("task_field", "task"))
+    workflow = task_name if isinstance(task_name, str) else None
+    difficulty = difficulty_of(case)
+    if isinstance(found, str):
+        return shard.drop(case, workflow, found, difficulty=difficulty)
+    outcome = shard.clean.codebook.outcomes.get(found.code)
+    if outcome is None or case.opening is None or case.requester is None:
+        return shard.drop(case, found.workflow, "unknown_code" if outcome is None else "no_opening", difficulty=difficulty)
+    cut = started_us(case)
+    requester = requester_of(case, shard.words, spec.requester, values=declared.values_by_slot(found.queries, apis))
+    texts = [case.opening.text, *(f.answer for f in requester.facts)]
+    system = declared_system(spec)
+    assert system is not None
+    refs = []
+    for ref in systems_of(shard):
+        if ref.plugin == DECLARED:
+            digest = shard.put([apis[w.name].declaration() for w in spec.workflows if w.name in apis])
+            refs.append(ref.model_copy(update={"config": {"declarations": f"content:{digest}", "system": ref.name}}))
+        else:
+            refs.append(ref)
+    record_system, record_kind = shard.clean.record
+    state = declared.state_of(system, found.queries, apis, texts)
+    state.setdefault(record_system, {})[record_kind] = {case.record_id: {}}
+    sources: dict[str, Any] = {record_system: {record_kind: {case.record_id: {"opening/text": case.opening.source}}}}
+    for query in found.queries:
+        row = dict.fromkeys(("request", "request_type", "item"), _source_of(case, query.record_id))
+        sources.setdefault(system, {}).setdefault(query.api, {})[query.record_id] = row
+    task = TaskSpec(
+        task_id=case.record_id,
+        taskset=spec.name,
+        workflow=found.workflow,
+        started_at=iso(cut),
+        organisation=case.organisation or "",
+        opening=opening_of(case, shard.clean.record, {}, {}, cut),
+        systems=tuple(refs),
+        state=(shard.put(state),),
+        provenance=(shard.put(sources),),
+        rules=rules_of(shard, found.workflow, ()),
+        requester=requester,
+        max_steps=spec.max_steps,
+        weights=spec.reward,
+        grades=("no_policy",),
+    )
+    built = _reference_of(shard, task, found, outcome.outcome_class, texts)
+    decide_case(shard, case, task, built, trivial=False, difficulty=difficulty)
+
+
+def _source_of(case: Case, record_id: str) -> str:
+    return next((w.source for w in case.writes if w.record_id == record_id), "")
+
+
+def _reference_of(shard: Shard, task: TaskSpec, found: declared.DeclaredCase, outcome_class: str, texts: Sequence[str]) -> Built:
+    """The reference of a declared case: the deciding query (for a booking, the check before it too), then the answer that it
+    gave."""
+    apis = shard.work.apis
+    calls = [(q, _query_call(q, apis[q.api], texts)) for q in found.queries]
+    known: dict[str, list[dict[str, Any]]] = {}
+    for _, call in reversed(calls):
+        known.setdefault(call.tool, []).append(call.arguments)
+    last = calls[-1][1]
+    booking = found.last.request_type == "Book"
+    workflow = next(w for w in shard.spec.workflows if w.name == found.workflow)
+    item = found.last.item or {}
+    answer = {} if booking else {n: item[n] for n in workflow.options.get("answer", ()) if item.get(n) is not None}
+    finish = ToolCall(tool=FINISH, arguments={"code": found.code, **({"answer": answer} if answer else {})})
+    return build_reference(
+        shard,
+        task,
+        outcome_class,
+        finish,
+        known=known,
+        calls=[last] if booking else [],
+        reads=[] if booking else [last],
+        answer=answer,
+    )
+
+
+def _query_call(query: declared.Query, api: declared.Api, texts: Sequence[str]) -> ToolCall:
+    name = f"{api.name}_{'book' if query.request_type == 'Book' else 'check'}" if api.booking else api.name
+    return ToolCall(tool=name, arguments={n: declared.spoken(v, texts) for n, v in api.compared(query.arguments).items()})

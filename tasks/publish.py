@@ -1,0 +1,282 @@
+"""The end of a build: what is not certified or leaks is dropped, and the task set is written."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pipeline.manifest import code_version, require_stage
+from schemas.files import put_content, read_models, sha256_json, write_json, write_models, write_text
+from schemas.spec import Spec
+from schemas.task import LedgerRow, TaskSpec
+from schemas.taskset import SideManifest, TaskSet, TaskSetManifest
+from tasks.case import Clean, iso, open_clean, us
+from tasks.certified import CODE, Certified, Decided, canary_of, drafts_dir, in_memory
+from tasks.certify import constant_outcome_rates
+from tasks.holdout import SLICES, Split
+from tasks.leaks import Finding, LeakInput, run_leaks
+from tasks.ledger import counts_of, write_ledger
+from tasks.policy import versions_of
+from tasks.requester import TOKEN
+from tasks.screen import screen
+from tasks.select import check_ledger
+from tasks.shard import DECLARED, Fit, outcome_codes
+
+Side = Literal["train", "heldout"]
+
+
+def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path], folder: Path) -> Mapping[str, int]:
+    """Drops what is not certified or leaks, and writes the task set."""
+    from tasks.report import ReportData, write_report
+
+    clean = open_clean(source, spec.select)
+    lines = sorted((c for s in shards for c in read_models(s / "certified.jsonl", Certified)), key=lambda c: c.draft.task.task_id)
+    reasons: dict[str, tuple[str, str]] = {
+        t: (why, decided.split.duplicates.get(t, "")) for t, why in decided.split.dropped.items()
+    }
+    kept = []
+    for line in lines:
+        if line.certificate.holds:
+            kept.append(line)
+            continue
+        bad = [c for c in line.certificate.checks if c.verdict in ("failed", "could_not_run")]
+        reasons[line.draft.task.task_id] = ("certificate", "; ".join(f"{c.id} {c.detail}" for c in bad)[:300])
+    content = drafts_dir(spec.name) / "content"
+    kept, findings = _without_leaks(spec, clean, decided.split, kept, content.parent, reasons)
+    (folder / "content").mkdir()
+    forms_digest = put_content(folder / "content", decided.forms)
+    _write_sides(spec, folder, kept)
+    for digest in sorted({d for line in kept for d in _digests(line.draft.task)}):
+        shutil.copyfile(content / digest, folder / "content" / digest)
+    write_models(folder / "certificates.jsonl", [line.certificate for line in kept])
+    hashes = {line.draft.task.task_id: line.certificate.task_sha256 for line in kept}
+    decided.split.slices = {t: s for t, s in decided.split.slices.items() if t in hashes}
+    write_json(folder / "splits.json", decided.split.as_json(hashes, decided.previous))
+    ledger = _ledger(drafts_dir(spec.name), reasons)
+    check_ledger(ledger, clean.records().height)
+    write_ledger(folder / "ledger.parquet", ledger)
+    tasks = [line.draft.task for line in kept]
+    answers = {line.draft.task.task_id: line.draft.answer for line in kept}
+    findings += _file_findings(spec, clean, decided.split, kept, folder)
+    open_leaks = sum(f.verdict in ("failed", "could_not_run") for f in findings)
+    slices: Counter[str] = Counter(task.slice for task in tasks)
+    counts = {
+        **counts_of(ledger),
+        "train": slices["train"],
+        "heldout": len(tasks) - slices["train"],
+        **{f"slice.{name}": slices[name] for name in SLICES},
+        "leaks_open": open_leaks,
+    }
+    spec_sha = sha256_json(spec.model_dump(mode="json"))
+    manifest = TaskSetManifest(
+        name=spec.name,
+        supplier=spec.supplier,
+        code_version=code_version(*CODE),
+        spec_sha256=spec_sha,
+        inputs={"clean": sha256_json(require_stage(source, "deid").files)},
+        counts=counts,
+        forms=forms_digest,
+        certificates_sha256=sha256_json([c.certificate.task_sha256 for c in kept]),
+    )
+    taskset = in_memory(spec, folder, {t.task_id: t for t in tasks}, decided.forms)
+    write_report(
+        folder,
+        ReportData(
+            name=spec.name,
+            supplier=spec.supplier,
+            spec_sha256=spec_sha,
+            code_version=code_version(*CODE),
+            ledger=ledger,
+            tasks=tasks,
+            answers=answers,
+            certificates=[line.certificate for line in kept],
+            findings=findings,
+            constant_rates=constant_outcome_rates(taskset, answers, codes=outcome_codes(spec, clean.codebook), seed=spec.seed),
+            rule_fit=_rule_fit(spec),
+            waivers=spec.waivers,
+            screen=screen(spec, ledger, tasks, answers),
+            holdout=_holdout_facts(spec, decided.split, slices),
+            notes=_notes(spec),
+        ),
+    )
+    write_text(folder / "manifest.json", manifest.model_dump_json(indent=1) + "\n")
+    return counts
+
+
+def _digests(task: TaskSpec) -> list[str]:
+    named = [
+        v.removeprefix("content:")
+        for ref in task.systems
+        for v in ref.config.values()
+        if isinstance(v, str) and v.startswith("content:")
+    ]
+    return [*task.state, *task.provenance, *task.policies, *named]
+
+
+def _write_sides(spec: Spec, folder: Path, kept: Sequence[Certified]) -> None:
+    from schemas.files import sha256_file
+
+    sides: dict[Side, list[Certified]] = {
+        "train": [c for c in kept if c.draft.task.slice == "train"],
+        "heldout": [c for c in kept if c.draft.task.slice != "train"],
+    }
+    for side, lines in sides.items():
+        here = folder / side
+        write_models(here / "tasks.jsonl", [c.draft.task for c in lines])
+        write_models(here / "answers.jsonl", [c.draft.answer for c in lines])
+        names = ["answers.jsonl", "tasks.jsonl"]
+        if side == "train":
+            write_models(here / "trajectories.jsonl", [c.trajectory for c in lines if c.trajectory is not None])
+            names.append("trajectories.jsonl")
+        manifest = SideManifest(
+            taskset=spec.name,
+            side=side,
+            tasks=len(lines),
+            files={name: sha256_file(here / name) for name in names},
+            ids={c.draft.task.task_id: c.certificate.task_sha256 for c in lines},
+            canary=canary_of(spec) if side == "heldout" else "",
+        )
+        write_text(here / "manifest.json", manifest.model_dump_json(indent=1) + "\n")
+
+
+def _ledger(drafts: Path, reasons: Mapping[str, tuple[str, str]]) -> list[LedgerRow]:
+    rows = []
+    for row in read_models(drafts / "ledger.jsonl", LedgerRow):
+        if row.kept and row.record_id in reasons:
+            reason, detail = reasons[row.record_id]
+            rows.append(row.model_copy(update={"kept": False, "reason": reason, "detail": detail}))
+        else:
+            rows.append(row)
+    return rows
+
+
+ROUNDS = 3
+"""Times that leaking tasks are taken out and the set is looked at again."""
+
+
+def _without_leaks(
+    spec: Spec, clean: Clean, split: Split, kept: list[Certified], drafts: Path, reasons: dict[str, tuple[str, str]]
+) -> tuple[list[Certified], list[Finding]]:
+    """The tasks that no leak check names, and the findings on them."""
+    taskset = in_memory(spec, drafts, {}, {"ask": {}, "tell": {}})
+    seen = first_seen_of(clean)
+    findings: list[Finding] = []
+    for _ in range(ROUNDS):
+        findings = run_leaks(_leak_input(spec, clean, split, kept, taskset, seen), spec)
+        named = {t: f.check for f in findings if f.verdict == "failed" for t in f.task_ids}
+        if not named:
+            break
+        reasons.update({t: ("leak", check) for t, check in named.items()})
+        kept = [c for c in kept if c.draft.task.task_id not in named]
+    return kept, findings
+
+
+def _leak_input(
+    spec: Spec, clean: Clean, split: Split, kept: Sequence[Certified], taskset: TaskSet, first_seen: Mapping[str, str]
+) -> LeakInput:
+    drafts = [c.draft for c in kept]
+    ids = [d.task.task_id for d in drafts]
+    policy_times = {
+        f"{v.policy.document} v{v.policy.version}": (
+            iso(v.from_us) if v.from_us is not None else None,
+            iso(v.to_us) if v.to_us is not None else None,
+        )
+        for v in versions_of(clean.policies())
+    }
+    return LeakInput(
+        tasks=tuple(d.task for d in drafts),
+        answers={d.task.task_id: d.answer for d in drafts},
+        content=taskset.content,
+        code_book=clean.codebook,
+        later_messages={d.task.task_id: d.later_messages for d in drafts},
+        first_seen=first_seen,
+        groups={
+            spec.holdout.group: dict(zip(ids, (d.group for d in drafts), strict=True)),
+            "requester": {d.task.task_id: d.requester for d in drafts},
+        },
+        waived_groups=spec.holdout.waived,
+        closed_at={d.task.task_id: d.closed_at for d in drafts},
+        boundary=iso(split.boundary_us) if split.boundary_us is not None else None,
+        embargo_s={w: e / 1_000_000 for w, e in split.embargo_us.items()},
+        policy_times=policy_times,
+        seed=spec.seed,
+    )
+
+
+def first_seen_of(clean: Clean) -> dict[str, str]:
+    """Identifier -> instant at which the records first hold it: as a record's id, in the value of a field or in what somebody
+    wrote."""
+    import polars as pl
+
+    events = (
+        clean.events().with_columns(pl.min_horizontal("event_ts", "recorded_ts").alias("at")).filter(pl.col("at").is_not_null())
+    )
+    ids = events.select(pl.col("record_id").alias("token"), "at").filter(pl.col("token").str.contains(TOKEN.pattern))
+    held = [
+        events.filter(pl.col(column).is_not_null())
+        .select(pl.col(column).str.extract_all(TOKEN.pattern).alias("token"), "at")
+        .explode("token")
+        .filter(pl.col("token").is_not_null())
+        for column in ("value_json", "text")
+    ]
+    rows = pl.concat([ids, *held]).group_by("token").agg(pl.col("at").min()).collect()
+    found = {token: us(at) for token, at in rows.sort("token").iter_rows()}
+    return {token: iso(at) for token, at in found.items() if at is not None}
+
+
+def _file_findings(spec: Spec, clean: Clean, split: Split, kept: Sequence[Certified], folder: Path) -> list[Finding]:
+    """The checks that look at the written files."""
+    from dataclasses import replace
+
+    texts = {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix in (".json", ".jsonl") and "content" not in path.relative_to(folder).parts
+    }
+    taskset = in_memory(spec, folder, {}, {"ask": {}, "tell": {}})
+    data = replace(_leak_input(spec, clean, split, kept, taskset, {}), files=texts, canary=canary_of(spec))
+    return run_leaks(data, spec, only=("canary", "grader_constants"))
+
+
+def _rule_fit(spec: Spec) -> list[Any]:
+    """How often people's recorded acts fell under each rule, and broke it. A demand for look-ups is observable only where those
+    are recorded."""
+    from rewards.path import compile_rule
+    from tasks.report import RuleFit
+
+    fits = list(read_models(drafts_dir(spec.name) / "fit.jsonl", Fit))
+    applied = Counter(rule for fit in fits for rule in fit.applied)
+    broken = Counter(rule for fit in fits for rule in fit.broken)
+    recorded_reads = any(system.plugin == DECLARED for system in spec.systems)
+    found = []
+    for rule in spec.rules:
+        plugin, parameters = compile_rule(rule.rule, rule.parameters)
+        observable = rule.rule != "required_before" or recorded_reads
+        counts = (applied[rule.id], broken[rule.id]) if observable else (0, 0)
+        found.append(RuleFit(rule.id, plugin.sentence(parameters), observable, *counts))
+    return found
+
+
+def _holdout_facts(spec: Spec, split: Split, slices: Mapping[str, int]) -> dict[str, Any]:
+    return {
+        "group": spec.holdout.group,
+        "groups_held_out": len(split.groups),
+        "boundary": iso(split.boundary_us) if split.boundary_us is not None else None,
+        "embargo_days": {w: round(e / 86_400_000_000, 2) for w, e in split.embargo_us.items()},
+        "near_duplicates_dropped": len(split.duplicates),
+        "slices": dict(slices),
+        "waived": dict(spec.holdout.waived),
+    }
+
+
+def _notes(spec: Spec) -> list[str]:
+    notes = ["Pseudonymised, not anonymous."]
+    if spec.select.allow_no_policy:
+        notes.append(
+            "No policy documents: tasks of the grade no_policy are judged by outcome and by the rules of the spec alone."
+        )
+    notes += [f"Group {name} may cross the hold-out: {reason}." for name, reason in sorted(spec.holdout.waived.items())]
+    return notes

@@ -1,0 +1,141 @@
+"""What the cases of one shard share, and what a shard writes: drafts, ledger rows and how the rules fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from schemas.episode import Frozen
+from schemas.files import put_content
+from schemas.records import CodeBook, OutcomeCode
+from schemas.spec import Spec
+from schemas.task import Answer, LedgerRow, SystemRef, TaskSpec
+from schemas.taskset import TaskSet
+from tasks import declared
+from tasks.case import Case, Clean
+from tasks.policy import Version, rule_refs
+from tasks.requester import Vocabulary
+from tasks.select import KEPT
+
+DECLARED = "declared"
+
+
+HELPDESK = "helpdesk"
+
+
+class Fit(Frozen):
+    """One line of fit.jsonl: which rules in force a case's recorded acts fall under, and which of them they break."""
+
+    record_id: str
+    applied: tuple[str, ...]
+    broken: tuple[str, ...]
+
+
+class Draft(Frozen):
+    """One line of drafts.jsonl: all that hold-out, forms and leak checks need of a kept case beside its task and answer."""
+
+    task: TaskSpec
+    answer: Answer
+    group: str
+    """Member of the declared hold-out group."""
+    closed_at: str
+    closing: str = ""
+    """The human agent's last public words: a form, if the case is for training."""
+    later_messages: tuple[str, ...] = ()
+    """What human agents wrote after the cut."""
+    requester: str = ""
+    difficulty: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShardWork:
+    """Payload of one shard; picklable."""
+
+    spec: Spec
+    clean: str
+    ids: tuple[str, ...]
+    trivial_p: dict[str, float]
+    """Record id -> out-of-fold probability of its true outcome class, from its opening."""
+    skew_us: dict[str, int]
+    apis: dict[str, declared.Api]
+
+
+@dataclass(slots=True)
+class Shard:
+    """What the cases of one shard share."""
+
+    work: ShardWork
+    clean: Clean
+    folder: Path
+    versions: list[Version]
+    taskset: TaskSet
+    words: Vocabulary
+    ledger: list[LedgerRow] = field(default_factory=list)
+    drafts: list[Draft] = field(default_factory=list)
+    fits: list[Fit] = field(default_factory=list)
+    rules: dict[tuple[str, tuple[str, ...]], Any] = field(default_factory=dict)
+
+    @property
+    def spec(self) -> Spec:
+        return self.work.spec
+
+    def put(self, value: Any) -> str:
+        return put_content(self.folder / "content", value)
+
+    def drop(self, case: Case, workflow: str | None, reason: str, detail: str = "", difficulty: tuple[str, ...] = ()) -> None:
+        self.ledger.append(
+            LedgerRow(
+                record_id=case.record_id,
+                kind=".".join(self.clean.record),
+                workflow=workflow,
+                kept=reason == KEPT,
+                reason=reason,
+                detail=detail,
+                difficulty=difficulty,
+            )
+        )
+
+
+def declared_system(spec: Spec) -> str | None:
+    return next((s.name for s in spec.systems if s.plugin == DECLARED), None)
+
+
+def outcome_codes(spec: Spec, codebook: CodeBook) -> dict[str, OutcomeCode]:
+    """The code book's outcomes of the spec's workflows, in order of code."""
+    workflows = {w.name for w in spec.workflows}
+    return {code: outcome for code, outcome in sorted(codebook.outcomes.items()) if outcome.workflow in workflows}
+
+
+def systems_of(shard: Shard) -> tuple[SystemRef, ...]:
+    refs = []
+    for system in shard.spec.systems:
+        config = dict(system.config)
+        if system.plugin == HELPDESK:
+            config["codes"] = list(outcome_codes(shard.spec, shard.clean.codebook))
+            config["slots"] = {slot: list(words) for slot, words in sorted(shard.spec.requester.slots.items())}
+        refs.append(SystemRef(name=system.name, plugin=system.plugin, config=config))
+    return tuple(refs)
+
+
+def rules_of(shard: Shard, workflow: str, now: Sequence[Version]) -> Any:
+    key = (workflow, tuple(f"{v.policy.document} {v.policy.version}" for v in now))
+    if key not in shard.rules:
+        shard.rules[key] = rule_refs(shard.spec, workflow, list(now))
+    return shard.rules[key]
+
+
+def difficulty_of(case: Case, answer: Answer | None = None) -> tuple[str, ...]:
+    """Marks of what makes the case hard, as far as the records tell."""
+    marks = []
+    if answer is not None:
+        if any(s.planned and s.call.tool == "reply_to_requester" for s in answer.reference):
+            marks.append("missing_information")
+    elif any(t.by_requester and t.public for t in case.turns[1:]):
+        marks.append("missing_information")
+    if len({w.system for w in case.writes}) > 1:
+        marks.append("spans_systems")
+    if any(w.system == "approvals" for w in case.writes):
+        marks.append("exception")
+    return tuple(marks)
