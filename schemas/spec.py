@@ -14,7 +14,6 @@ from schemas.episode import Frozen
 from schemas.errors import SpecError
 from schemas.task import RewardWeights
 
-
 SLUG = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 """Names that become folders: no path can hide in them."""
 
