@@ -42,7 +42,7 @@ class Config:
     min_count: int = 5
     """Training occurrences below which a word of a request is left out of the vocabulary."""
 
-    warm_epochs: int = 12
+    warm_epochs: int = 8
     """Passes over the warm-start episodes; few make a deliberately weak start."""
     warm_share: float = 1.0
     """Share in (0, 1] of the training tasks whose reference episodes may be imitated."""
@@ -57,7 +57,7 @@ class Config:
     validation_share: float = 0.12
     """Share of training tasks (whole organisations) kept out of warm start and PPO, to watch and to choose by."""
 
-    iterations: int = 40
+    iterations: int = 80
     """PPO iterations (one rollout and its update each)."""
     episodes: int = 64
     """Episodes of a rollout."""
@@ -67,7 +67,7 @@ class Config:
     """Episodes of one forward pass; changes memory and speed, not the result beyond rounding."""
     epochs: int = 2
     """Passes over a rollout."""
-    lr: float = 3e-4
+    lr: float = 2e-4
     """Learning rate of the policy."""
     value_lr: float = 1e-3
     """Learning rate of the value head."""
@@ -92,10 +92,10 @@ class Config:
     """Bound on the loss of a token with a negative advantage, times its advantage; 0 = off."""
     value_clip: float = 0.5
     """Values move at most so far from the rollout's in one update; 0 = off."""
-    value_weight: float = 0.5
-    """Weight of the value loss."""
-    value_in_trunk: bool = False
-    """Let the critic's gradient into the trunk that it shares with the policy. It is larger than the policy's own."""
+    value_weight: float = 0.1
+    """Weight of the value loss; the trunk is shared, and at 0.5 the critic's gradient outweighs the policy's."""
+    value_in_trunk: bool = True
+    """Let the critic's gradient into the trunk that it shares with the policy."""
     entropy: float = 0.01
     """Weight of the entropy bonus."""
     kl_warm: float = 0.005

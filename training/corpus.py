@@ -190,6 +190,8 @@ class Coverage:
     expressible: int
     reasons: dict[str, int]
     """Why the others are not, with their counts."""
+    cut: int = 0
+    """Episodes that are longer than the context."""
 
     @property
     def share(self) -> float:
@@ -206,7 +208,7 @@ def warm_tapes(
     """
     grammars: dict[str, ToolGrammar] = {}
     tapes: list[Tape] = []
-    steps, expressible = 0, 0
+    steps, expressible, cut = 0, 0, 0
     reasons: Counter[str] = Counter()
     for trajectory in trajectories:
         grammar = grammar_for(taskset, trajectory.task_id, vocabulary, grammars)
@@ -224,7 +226,10 @@ def warm_tapes(
                 symbols = []
             else:
                 expressible += 1
-            if whole and len(tape.ids) + len(symbols) < context:
+            if whole and len(tape.ids) + len(symbols) + 1 > context:
+                cut += 1
+                whole = False
+            if whole:
                 tape.read([vocabulary.ids[ACT]], turn - 1)
                 _write(tape, symbols, memory, grammar, vocabulary, turn)
                 if turn + 1 < len(trajectory.actions):
@@ -236,7 +241,7 @@ def warm_tapes(
         tape.ids, tape.kinds, tape.turns = tape.ids[:context], tape.kinds[:context], tape.turns[:context]
         if any(tape.actions()):
             tapes.append(tape)
-    return tapes, Coverage(steps, expressible, dict(sorted(reasons.items())))
+    return tapes, Coverage(steps, expressible, dict(sorted(reasons.items())), cut)
 
 
 def _plain(symbols: Sequence[str]) -> list[str]:

@@ -165,6 +165,11 @@ def make_warm_start(lab: Lab) -> None:
     """Supervised training on the reference episodes; its course and the grammar's coverage go into warmstart.json."""
     config, vocabulary = lab.config, lab.vocabulary
     tapes, coverage = warm_tapes(lab.taskset, read_trajectories(lab.taskset), vocabulary, config.context)
+    if 20 * coverage.cut > len(tapes):
+        raise StageError(
+            f"--context {config.context} is too small: {coverage.cut} of {len(tapes)} reference episodes do not fit; "
+            f"try {2 * config.context}"
+        )
     held = set(lab.validation_ids)
     ours = [t for t in tapes if t.task_id not in held]
     order = torch.randperm(len(ours), generator=torch.Generator().manual_seed(config.seed)).tolist()

@@ -7,10 +7,13 @@ import io
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from schemas.episode import RefusalKind
+from schemas.errors import StageError
 from schemas.files import read_json, write_text
 from training.plots import plot_run
 from training.rollout import Played, action_mix
@@ -40,10 +43,13 @@ class MetricsLog:
         write_text(self.path, "".join(json.dumps(row) + "\n" for row in rows))
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Adds a row; a number that is not finite is written as null."""
+        """Adds a row; a number that is not finite is written as null. Raises StageError where the disk is full."""
         clean = {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in row.items()}
-        with self.path.open("a", encoding="utf-8") as handle:
-            handle.write(json.dumps(clean) + "\n")
+        try:
+            with self.path.open("a", encoding="utf-8") as handle:
+                handle.write(json.dumps(clean) + "\n")
+        except OSError as error:
+            raise StageError(f"cannot write {self.path}: {error.strerror}") from error
         self.started = True
 
     def write_csv(self) -> None:
@@ -91,6 +97,8 @@ def rollout_metrics(played: Sequence[Played], prefix: str = "") -> dict[str, Any
         return {f"{prefix}{k}": v for k, v in row.items()}
     for name in ("success", "quality", "efficiency", "violation", "delay"):
         row[f"event_{name}"] = sum(float(getattr(e, name)) for g in grades for e in g.events) / count
+    kinds = Counter(e.refusal.kind for p in played for e in p.trace.journal.entries if e.refusal is not None)
+    row |= {f"refused_{kind.value}": kinds[kind] / count for kind in RefusalKind}
     return row | {f"action_{tool}": share for tool, share in sorted(action_mix(played).items())}
 
 

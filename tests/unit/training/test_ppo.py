@@ -164,6 +164,11 @@ def test_shuffled_rewards_are_a_permutation_of_the_returns(tiny: Config) -> None
     assert paid == sorted(round(sum(t.rewards), 5) for t in tapes)
 
 
+def test_a_context_that_the_reference_does_not_fit_is_said(tiny: Config) -> None:
+    with pytest.raises(StageError, match="--context 64 is too small"):
+        ppo.train(dataclasses.replace(tiny, context=64))
+
+
 def test_validation_organisations_are_whole_and_apart(tiny: Config) -> None:
     taskset = open_training_side(tiny.taskset)
     train, validation = split_validation(taskset, 0.3)
