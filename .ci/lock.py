@@ -1,4 +1,4 @@
-"""Writes requirements.lock: the installed version of everything that pyproject.toml's extras need, directly or not, and nothing else.
+"""Writes requirements.lock: the installed version of all that pyproject.toml's extras need, directly or not, and nothing else.
 
 Run by `make lock` after a dependency was added to pyproject.toml and installed. Versions only: no hashes (torch's builds differ
 by platform), no local version (`+cpu`), no addresses. GPU libraries that one platform's torch pulls in are left to pip.
