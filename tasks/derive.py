@@ -370,7 +370,7 @@ class Deriver:
         calls: list[Planned] = [(c, True, rules) for key, (c, rules) in self.planned.items() if key not in written]
         calls += [(c, False, set()) for c in targets]
         calls.append((finish, False, set()))
-        kept = self._pruned(calls)
+        kept = self._asked_together(self._pruned(calls))
         self._check_choices([call for call, _, _ in kept])
         return self._labelled(kept)
 
@@ -421,16 +421,52 @@ class Deriver:
         ]
         return " ".join([row, *more])
 
+    def _scheduled(self, calls: list[Planned]) -> list[Planned] | None:
+        """The planned calls in an order in which every value is shown before it is used, demanded ones as early as can be, then the
+        rest; None where there is no such order."""
+        left = [c for c in calls if c[1]]
+        play, shown, ordered = self.episode.fork(), Seen(self.episode.opening.text), []
+        while left:
+            ready = [c for c in left if self._unseen(c[0], shown) is None]
+            if not ready:
+                return None
+            chosen = next((c for c in ready if c[2]), ready[0])
+            left.remove(chosen)
+            ordered.append(chosen)
+            shown.add(play.step(chosen[0]).observation.text)
+        return ordered + [c for c in calls if not c[1]]
+
+    def _unseen(self, call: ToolCall, shown: Seen) -> Any:
+        """The first argument whose value was not shown; which page to read is never a value."""
+        return unseen(self.tools[call.tool], {k: v for k, v in call.arguments.items() if k != "page"}, shown)
+
     def _pruned(self, calls: list[Planned]) -> list[Planned]:
-        """Leaves out planned calls, last first, without which every value is still shown before it is used."""
-        kept = list(calls)
-        for index in range(len(calls) - 1, -1, -1):
-            call, planned, rules = calls[index]
-            if not planned or rules or canonical_json(call.model_dump()) in self.keep:
+        """Leaves out planned calls, last first, without which every value can still be shown before it is used."""
+        kept = self._scheduled(calls) or calls
+        for planned in reversed(calls):
+            call, optional, rules = planned
+            if not optional or rules or canonical_json(call.model_dump()) in self.keep:
                 continue
-            trial = [c for c in kept if c[0] is not call]
-            if self._holds([c for c, _, _ in trial]):
+            trial = self._scheduled([c for c in kept if c is not planned])
+            if trial is not None and self._holds([c for c, _, _ in trial]):
                 kept = trial
+        return kept
+
+    def _asked_together(self, calls: list[Planned]) -> list[Planned]:
+        """Questions put into one message where the requester's answer to it still tells all that is needed."""
+        kept = list(calls)
+        at = 0
+        while at < len(kept):
+            call, planned, rules = kept[at]
+            later = next((c for c in kept[at + 1 :] if call.tool == ASK and c[0].tool == ASK), None)
+            if later is not None:
+                text = f"{call.arguments['text']} {later[0].arguments['text']}"
+                joined: Planned = (ToolCall(tool=ASK, arguments={"text": text}), planned, rules | later[2])
+                trial = [joined if c is kept[at] else c for c in kept if c is not later]
+                if self._holds([c for c, _, _ in trial]):
+                    kept = trial
+                    continue
+            at += 1
         return kept
 
     def _play(self, calls: Sequence[ToolCall]) -> list[str]:
@@ -440,7 +476,7 @@ class Deriver:
     def _holds(self, calls: Sequence[ToolCall]) -> bool:
         shown = Seen(self.episode.opening.text)
         for call, text in zip(calls, self._play(calls), strict=True):
-            if unseen(self.tools[call.tool], {k: v for k, v in call.arguments.items() if k != "page"}, shown) is not None:
+            if self._unseen(call, shown) is not None:
                 return False
             shown.add(text)
         return True
