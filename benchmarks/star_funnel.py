@@ -2,8 +2,8 @@
 
     python -m benchmarks.star_funnel ../shared/real/star      (after make ingest deid build-tasks SPEC=... EXPORT=...)
 
-Runs the folder's own `funnel.py` and prints, per step, what it drops and what the ledger drops. The tasks must be at least 90% of its
-strict count and never more: more would mean leaking, or not filtering. Exit code 1 if a bound is missed.
+Runs the folder's own `funnel.py` and prints, per step, what it drops and what the ledger drops. The tasks must be at least 90% of
+its strict count and never more: more would mean leaking, or not filtering. Exit code 1 if a bound is missed.
 """
 
 from __future__ import annotations

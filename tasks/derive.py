@@ -422,8 +422,8 @@ class Deriver:
         return " ".join([row, *more])
 
     def _scheduled(self, calls: list[Planned]) -> list[Planned] | None:
-        """The planned calls in an order in which every value is shown before it is used, demanded ones as early as can be, then the
-        rest; None where there is no such order."""
+        """The planned calls in an order in which every value is shown before it is used, demanded ones as early as can be, then
+        the rest; None where there is no such order."""
         left = [c for c in calls if c[1]]
         play, shown, ordered = self.episode.fork(), Seen(self.episode.opening.text), []
         while left:
