@@ -25,7 +25,6 @@ from tasks.shard import (
     Draft,
     Fit,
     Shard,
-    difficulty_of,
 )
 
 
@@ -179,7 +178,6 @@ def decide_case(shard: Shard, case: Case, task: TaskSpec, built: Built, *, trivi
         return shard.drop(case, task.workflow, "trivial", "", difficulty)
     if built.answer is None:
         return shard.drop(case, task.workflow, built.reason, built.detail, difficulty)
-    difficulty = difficulty_of(case, built.answer)
     shard.drop(case, task.workflow, KEPT, "", difficulty)
     shard.drafts.append(
         Draft(

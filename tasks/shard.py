@@ -16,7 +16,7 @@ from schemas.taskset import TaskSet
 from tasks import declared
 from tasks.case import Case, Clean
 from tasks.policy import Version, rule_refs
-from tasks.requester import Vocabulary
+from tasks.requester import TOKEN, Vocabulary, question_of
 from tasks.select import KEPT
 
 DECLARED = "declared"
@@ -126,16 +126,21 @@ def rules_of(shard: Shard, workflow: str, now: Sequence[Version]) -> Any:
     return shard.rules[key]
 
 
-def difficulty_of(case: Case, answer: Answer | None = None) -> tuple[str, ...]:
-    """Marks of what makes the case hard, as far as the records tell."""
-    marks = []
-    if answer is not None:
-        if any(s.planned and s.call.tool == "reply_to_requester" for s in answer.reference):
-            marks.append("missing_information")
-    elif any(t.by_requester and t.public for t in case.turns[1:]):
-        marks.append("missing_information")
-    if len({w.system for w in case.writes}) > 1:
-        marks.append("spans_systems")
-    if any(w.system == "approvals" for w in case.writes):
-        marks.append("exception")
-    return tuple(marks)
+PEOPLE = frozenset({"PERSON", "ORG", "USER", "EMAIL", "PHONE", "ADDRESS", "POSTCODE"})
+"""Types of pseudonyms that name nobody's order or account."""
+
+
+def difficulty_of(case: Case) -> tuple[str, ...]:
+    """Marks of what makes the case hard, told from the records alone: kept and dropped cases are marked alike."""
+    opening = case.opening.text if case.opening is not None else ""
+    heard = [
+        t for t in case.turns if t.public and not t.by_requester and (case.decided_us is None or (t.at_us or 0) < case.decided_us)
+    ]
+    marks = {
+        # The request names no record: which one is meant has to be found out.
+        "ambiguous": not any(token.split("_")[0] not in PEOPLE for token in TOKEN.findall(opening)),
+        "missing_information": any(question_of(turn.text) for turn in heard),
+        "exception": any(write.system == "approvals" for write in case.writes),
+        "spans_systems": len({write.system for write in case.writes}) > 1,
+    }
+    return tuple(mark for mark, holds in marks.items() if holds)
