@@ -23,8 +23,8 @@ from deid.tables import Records, read_records, sort_all
 from deid.text import Request
 from deid.thread import Thread
 from deid.tokens import key_id, load_key
-from deid.vault import seal, unseal, write_private, write_vault
-from pipeline.manifest import MANIFEST, Manifest, code_version, require_stage
+from deid.vault import require_writable, seal, unseal, write_private, write_vault
+from pipeline.manifest import Manifest, code_version, require_stage
 from pipeline.stage import Shard as Job
 from pipeline.stage import Stage, run_stage
 from pipeline.tables import frame, write_table
@@ -164,9 +164,8 @@ def run(spec: Spec, *, workers: int = 0, engine: str = "pool", quiet: bool = Fal
         work=work,
         finish=lambda folders, staging: _finish_guarded(payloads[0], key, folders, staging),
     )
-    if not vault.exists():
-        (out / MANIFEST).unlink(missing_ok=True)
-    return run_stage(stage, workers=workers, engine=engine, quiet=quiet)
+    require_writable(vault)
+    return run_stage(stage, workers=workers, engine=engine, quiet=quiet, force=not vault.exists())
 
 
 def _sources(spec: Spec) -> list[list[str]]:

@@ -93,6 +93,15 @@ def write_private(path: Path, data: bytes) -> None:
         raise PrivacyError(f"cannot write {path}: {error.strerror}; nothing was published") from error
 
 
+def require_writable(path: Path) -> None:
+    """PrivacyError where a vault could not be written to `path`: told before hours of work, not after."""
+    probe = path.with_name(f".{path.name}.probe")
+    write_private(probe, b"")
+    probe.unlink()
+    if path.is_dir():
+        raise PrivacyError(f"cannot write {path}: it is a folder; nothing was published")
+
+
 class Vault:
     """Opens one bucket a look-up."""
 

@@ -104,8 +104,13 @@ def finished(stage: Stage) -> Manifest | None:
     return manifest
 
 
-def run_stage(stage: Stage, *, workers: int = 0, engine: str = "pool", quiet: bool = False) -> tuple[Manifest, bool]:
+def run_stage(
+    stage: Stage, *, workers: int = 0, engine: str = "pool", quiet: bool = False, force: bool = False
+) -> tuple[Manifest, bool]:
     """Runs what is not finished. Returns the manifest and whether anything ran. `workers` 0 = one per processor.
+
+    `force` runs a finished stage too (something that it writes elsewhere was lost); what is published stays whole until the new
+    output is.
 
     Raises StageError where the output folder cannot be written, holds somebody's files or is held by another run; errors of
     `work` pass through.
@@ -113,7 +118,7 @@ def run_stage(stage: Stage, *, workers: int = 0, engine: str = "pool", quiet: bo
     if workers < 0:
         raise StageError(f"workers must be 0 (one per processor) or more, found {workers}")
     with _locked(stage.out), _teaching(stage.out):
-        if done := finished(stage):
+        if not force and (done := finished(stage)):
             shutil.rmtree(stage.out / WORK, ignore_errors=True)  # left where a run was killed between its last two acts
             return done, False
         started = time.monotonic()

@@ -54,6 +54,8 @@ def build(spec: Spec, *, workers: int = 0, quiet: bool = False) -> BuildResult:
     """Builds the task set of `spec` from data/clean/<supplier>. Raises StageError where the stage before has not run."""
     source = clean_dir(spec.supplier)
     made = require_stage(source, "deid")
+    if taskset_dir(spec.name).exists() and not taskset_dir(spec.name).is_dir():
+        raise StageError(f"{taskset_dir(spec.name)} is a file where a task set belongs; move it away")
     drafts, _ = run_stage(_draft_stage(spec, source, made), workers=workers, quiet=quiet)
     manifest, ran = run_stage(task_stage(spec, source, drafts), workers=workers, quiet=quiet)
     folder = taskset_dir(spec.name)

@@ -126,7 +126,9 @@ def _chain(taskset: TaskSet, task: TaskSpec, field: str, spec: Path) -> str:
     for depth, part in enumerate(parts):
         if not isinstance(here, dict) or part not in here:
             known = sorted(here) if isinstance(here, dict) else []
-            close = difflib.get_close_matches(part, known, n=3) or known[:8]
+            if not depth:
+                known.append("opening/text")
+            close = difflib.get_close_matches(part if depth else field, known, n=3) or known[:8]
             raise StageError(
                 f"{task.task_id} shows no {'/'.join(parts[: depth + 1])} (there: {', '.join(close) or 'nothing below'})"
             )

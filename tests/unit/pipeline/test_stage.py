@@ -254,3 +254,18 @@ def _runs(pid: int) -> bool:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def test_a_forced_run_makes_a_finished_stage_again_and_keeps_the_old_one_whole_until_then(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    made, _ = run_stage(stage(tmp_path), engine="inline", quiet=True)
+
+    def stopped(folders: list[Path], staging: Path) -> dict[str, int]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_stage(replace(stage(tmp_path), finish=stopped), engine="inline", quiet=True, force=True)
+    assert read_manifest(tmp_path) == made
+    _, ran = run_stage(stage(tmp_path), engine="inline", quiet=True, force=True)
+    assert ran
