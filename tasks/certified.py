@@ -79,7 +79,7 @@ def certify_shards(spec: Spec, source: Path, decided: Decided) -> list[StageShar
     decided.split = decide([candidate_of(d) for d in drafts], spec.holdout, spec.seed, decided.previous)
     slices = decided.split.slices
     train = [d for d in drafts if slices.get(d.task.task_id) == "train"]
-    decided.forms = message_forms((d.closing, d.answer.outcome.code, d.task.requester) for d in train)
+    decided.forms = message_forms(((d.closing, d.answer.outcome.code, d.task.requester) for d in train), spec.requester.slots)
     shards: list[StageShard] = []
     placed = [d.task.task_id for d in drafts if d.task.task_id in slices]
     digests = {d.task.task_id: task_digest(d.task, d.answer) for d in drafts}

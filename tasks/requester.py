@@ -35,7 +35,15 @@ QUOTED = re.compile(r"^\s*(?:>|On .{4,80} wrote:|-{2,} ?Original Message)")
 SENTENCES = re.compile(r"[^.!?\n]*\?|[^.!?\n]+(?:[.!]|\n|$)")
 MAX_FORM = 240
 """Longest message that becomes a form, in characters."""
+MIN_WORDS = 3
 FORMS_PER_SLOT = 6
+REFERENCE = re.compile(r"\b(?=\w*\d)(?=\w*[^\W\d])\w{6,}\b")
+"""A word of letters and digits: what only one case is called."""
+PLEASANTRY = re.compile(
+    r"^(?:hi|hello|hey|dear|good (?:morning|afternoon|evening))\b.{0,30}[,!]?$"
+    r"|\b(?:regards|sincerely|good ?bye|have a (?:nice|great|good)|anything else|cheers)\b|^(?:thank you|thanks)(?: and goodbye)?[.!]?$",
+    re.IGNORECASE,
+)
 ASK_CUES = re.compile(
     r"\?|\b(?:please (?:tell|send|give|confirm|let|provide|share|state|name)"
     r"|could you|can you|may i|which|what|i need|we need|let me know)\b",
@@ -214,22 +222,43 @@ def surface_values(text: str, values: Mapping[str, frozenset[str]]) -> dict[str,
     return found
 
 
-def message_forms(spoken: Iterable[tuple[str, str, RequesterSpec]]) -> dict[str, dict[str, list[str]]]:
+def message_forms(
+    spoken: Iterable[tuple[str, str, RequesterSpec]], slots: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, list[str]]]:
     """Question forms by slot and closing forms by code, from (closing words, code, requester) of TRAINING records only, most
     used first.
 
-    A message that holds anybody's pseudonym belongs to its case and is no form; so is one that is longer than MAX_FORM.
+    A form is a sentence that at least two cases hold, without anybody's pseudonym or a reference: another belongs to its case.
     """
     ask: dict[str, Counter[str]] = defaultdict(Counter)
     tell: dict[str, Counter[str]] = defaultdict(Counter)
     for last, code, requester in spoken:
         for fact in requester.facts:
-            for slot in fact.slots:
-                if len(fact.slots) == 1 and _is_form(fact.question):
-                    ask[slot][fact.question] += 1
-        if last and _is_form(last):
-            tell[code][last] += 1
+            for slot, form in _asking(fact, slots):
+                ask[slot][form] += 1
+        tell[code].update(dict.fromkeys(sentences(last), 1))
     return {"ask": _most_used(ask), "tell": _most_used(tell)}
+
+
+def _asking(fact: Fact, slots: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """(slot, question) for each slot that a sentence of the recorded question asks for; all of it where no word tells which."""
+    found = [(slot, text) for text in sentences(fact.question) for slot in slots_asked(text, slots) if slot in fact.slots]
+    whole = " ".join(sentences(fact.question))
+    if not found and whole and len(fact.slots) == 1:
+        return [(fact.slots[0], whole)]
+    return found
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a message that any case could hold: no pseudonym, no reference, neither greeting nor farewell."""
+    kept = []
+    for line in text.splitlines():
+        for found in SENTENCES.findall(line):
+            sentence = found.strip()
+            common = not any(pattern.search(sentence) for pattern in (TOKEN, REFERENCE, PLEASANTRY))
+            if common and len(sentence.split()) >= MIN_WORDS and len(sentence) <= MAX_FORM:
+                kept.append(sentence)
+    return kept
 
 
 def message_turn_texts(case: Case) -> list[str]:
@@ -240,16 +269,13 @@ def message_turn_texts(case: Case) -> list[str]:
 def closing(turns: Sequence[Turn]) -> str:
     """The human agent's last public words that ask nothing."""
     said = [unquoted(t.text) for t in turns if t.public and not t.by_requester]
-    said = [t for t in said if t and "?" not in t]
+    said = [t for t in said if "?" not in t and sentences(t)]
     return said[-1] if said else ""
-
-
-def _is_form(text: str) -> bool:
-    return bool(text) and len(text) <= MAX_FORM and not TOKEN.search(text)
 
 
 def _most_used(counts: Mapping[str, Counter[str]]) -> dict[str, list[str]]:
     return {
-        key: [text for text, _ in sorted(c.items(), key=lambda kv: (-kv[1], kv[0]))[:FORMS_PER_SLOT]]
-        for key, c in sorted(counts.items())
+        key: [text for text, _ in common[:FORMS_PER_SLOT]]
+        for key, counter in sorted(counts.items())
+        if (common := sorted(((t, n) for t, n in counter.items() if n > 1), key=lambda kv: (-kv[1], kv[0])))
     }

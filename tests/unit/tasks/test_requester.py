@@ -107,12 +107,17 @@ def test_a_typed_value_is_found_as_the_person_wrote_it() -> None:
     assert surface("at 17:30", "7") is None, "a short value must stand alone"
 
 
-def test_forms_come_without_anybodys_pseudonym_and_the_most_used_first() -> None:
-    asked = requester_of(case(("r", "x"), ("a", "What is the order number?"), ("r", "ORDER_1A2B3C4D")), WORDS, OPTIONS)
+def test_forms_are_sentences_that_any_case_could_hold_the_most_used_first() -> None:
+    both = "Hi PERSON_1A2B3C4D,\n\nWhat is the order number? And the postcode, please?\n\nRegards\nAnna"
+    asked = requester_of(case(("r", "x"), ("a", both), ("r", "ORDER_1A2B3C4D, POSTCODE_11112222")), WORDS, OPTIONS)
     named = requester_of(
         case(("r", "x"), ("a", "PERSON_1A2B3C4D, what is the order number?"), ("r", "ORDER_1A2B3C4D")), WORDS, OPTIONS
     )
-    forms = message_forms(
-        [("We refunded it.", "refund_granted", asked), ("We refunded ORDER_1A2B3C4D.", "refund_granted", named)]
-    )
-    assert forms == {"ask": {"order_id": ["What is the order number?"]}, "tell": {"refund_granted": ["We refunded it."]}}
+    told = "Hello Anna,\n\nWe refunded it today. Our reference for this is zq7h2k9x.\n\nBest regards\nPERSON_1A2B3C4D_FIRST"
+    other = "Hi,\n\nWe refunded it today. Nobody else was told this.\n\nCheers"
+    spoken = [(told, asked), (other, asked), ("We refunded ORDER_1A2B3C4D.", named)]
+    forms = message_forms([(last, "refund_granted", requester) for last, requester in spoken], SLOTS)
+    assert forms == {
+        "ask": {"order_id": ["What is the order number?"], "postcode": ["And the postcode, please?"]},
+        "tell": {"refund_granted": ["We refunded it today."]},
+    }
