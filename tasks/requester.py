@@ -41,7 +41,8 @@ REFERENCE = re.compile(r"\b(?=\w*\d)(?=\w*[^\W\d])\w{6,}\b")
 """A word of letters and digits: what only one case is called."""
 PLEASANTRY = re.compile(
     r"^(?:hi|hello|hey|dear|good (?:morning|afternoon|evening))\b.{0,30}[,!]?$"
-    r"|\b(?:regards|sincerely|good ?bye|have a (?:nice|great|good)|anything else|cheers)\b|^(?:thank you|thanks)(?: and goodbye)?[.!]?$",
+    r"|\b(?:regards|sincerely|good ?bye|have a (?:nice|great|good)|anything else|cheers)\b"
+    r"|^(?:thank you|thanks)(?: and goodbye)?[.!]?$",
     re.IGNORECASE,
 )
 ASK_CUES = re.compile(
