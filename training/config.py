@@ -57,7 +57,7 @@ class Config:
     validation_share: float = 0.12
     """Share of training tasks (whole organisations) kept out of warm start and PPO, to watch and to choose by."""
 
-    iterations: int = 80
+    iterations: int = 60
     """PPO iterations (one rollout and its update each)."""
     episodes: int = 64
     """Episodes of a rollout."""
@@ -111,7 +111,7 @@ class Config:
     control: Literal["none", "shuffled_reward"] = "none"
     """shuffled_reward pays each episode another one's return: a control that must not rise."""
 
-    eval_every: int = 10
+    eval_every: int = 20
     """Iterations between evaluations on the validation tasks; 0 = only the last."""
     save_every: int = 5
     """Iterations between checkpoints."""
