@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -169,7 +170,7 @@ def _finisher(tools: dict[str, Tool], code: str | None, texts: Iterable[str]) ->
     return ToolCall(tool=tool.name, arguments=_filled(tool, given, _blank))
 
 
-class _Scripted:
+class _Scripted(ABC):
     """Common part of the panel: remembers the tools and every text shown."""
 
     def __init__(self, seed: int = 0) -> None:
@@ -185,8 +186,9 @@ class _Scripted:
         self.texts.append(observation.text)
         return self.play(observation)
 
+    @abstractmethod
     def play(self, observation: Observation) -> ToolCall | str:
-        raise NotImplementedError
+        """The next call."""
 
 
 class DoNothing(_Scripted):

@@ -63,6 +63,23 @@ class Stage:
         return sha256_json([self.name, SCHEMA_VERSION, dict(self.inputs), self.code_version, self.settings])
 
 
+def _refuse_foreign(stage: Stage) -> None:
+    """StageError for a folder that holds somebody's files or another stage's output: publishing would delete them."""
+    out = stage.out
+    try:
+        foreign = out.is_dir() and any(out.iterdir()) and not (out / LOCK).exists()
+    except OSError as error:
+        raise StageError(f"cannot read {out}: {error.strerror}") from error
+    if foreign:
+        raise StageError(f"{out} holds files that no stage made and that this one would delete; name a new or an empty folder")
+    try:
+        made_by = read_manifest(out, stage.manifest).stage
+    except StageError:
+        return  # no manifest, or one that is not whole: a run of this stage that was broken off
+    if made_by != stage.name:
+        raise StageError(f"{out} is the output of `{made_by}`, which `{stage.name}` would delete; name another folder")
+
+
 @contextmanager
 def _locked(out: Path) -> Iterator[None]:
     try:
@@ -117,6 +134,7 @@ def run_stage(
     """
     if workers < 0:
         raise StageError(f"workers must be 0 (one per processor) or more, found {workers}")
+    _refuse_foreign(stage)
     with _locked(stage.out), _teaching(stage.out):
         if not force and (done := finished(stage)):
             shutil.rmtree(stage.out / WORK, ignore_errors=True)  # left where a run was killed between its last two acts

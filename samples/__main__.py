@@ -1,7 +1,7 @@
 """Makes the synthetic supplier: its export and, apart from it, its truth.
 
     python -m samples                         2,000 tickets into data/raw/sample, their truth into data/truth/sample
-    python -m samples --tickets 300 --seed 7 --out /tmp/export --truth /tmp/truth
+    python -m samples --tickets 300 --seed 7 --out my/export --truth my/truth
 
 The export is what `python -m ingest --spec tasks/specs/helpdesk_v1.toml` reads. Tests and benchmarks read the truth,
 no stage does. samples/README.md says what is written and how often each kind of mess is planted.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pipeline.manifest import code_version, read_manifest
-from pipeline.stage import LOCK, Stage, run_stage
+from pipeline.manifest import code_version
+from pipeline.stage import Stage, run_stage
 from samples import truth
 from samples.codebook import code_book
 from samples.orderdb import write_database
@@ -19,7 +18,7 @@ from samples.settings import Settings
 from samples.simulate import collector_paused, simulate
 from samples.world import World
 from samples.zendesk import Export, write_helpdesk
-from schemas.errors import SourceError, StageError
+from schemas.errors import StageError
 from schemas.files import canonical_json, write_json, write_text
 
 EXPORT, TRUTH = "samples", "samples.truth"
@@ -78,19 +77,6 @@ def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> int:
     return count
 
 
-def refuse_foreign(folder: Path, stage: str) -> None:
-    """StageError for a folder that holds files and was not made by a run of `stage`: publishing would delete them."""
-    try:
-        foreign = folder.is_dir() and any(folder.iterdir()) and not (folder / LOCK).exists()
-    except OSError as error:
-        raise StageError(f"cannot read {folder}: {error.strerror}") from error
-    if not foreign:
-        with suppress(StageError, SourceError):  # a manifest that is missing or damaged: a run that was broken off
-            foreign = read_manifest(folder).stage != stage
-    if foreign:
-        raise StageError(f"{folder} holds files that this command did not make and would delete; name a new or an empty folder")
-
-
 def make_sample(settings: Settings, out: Path, truth_folder: Path, *, quiet: bool = True) -> tuple[dict[str, int], bool]:
     """Writes what is not there yet. Returns the export's counts and whether anything was made.
 
@@ -99,8 +85,6 @@ def make_sample(settings: Settings, out: Path, truth_folder: Path, *, quiet: boo
     """
     if truth_folder.resolve().is_relative_to(out.resolve()) or out.resolve().is_relative_to(truth_folder.resolve()):
         raise StageError(f"--truth {truth_folder} and --out {out} must be apart: no stage may read the truth")
-    refuse_foreign(out, EXPORT)
-    refuse_foreign(truth_folder, TRUTH)
     maker = Maker(settings, quiet=quiet)
     version = code_version("samples")
     knobs = settings.model_dump(mode="json")

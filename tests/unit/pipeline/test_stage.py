@@ -176,6 +176,16 @@ def test_a_folder_with_somebodys_files_is_refused_and_keeps_them(tmp_path: Path)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
 
 
+def test_the_output_of_another_stage_is_refused_and_stays(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    run_stage(stage(tmp_path), engine="inline", quiet=True)
+    before = tree(tmp_path)
+    with pytest.raises(StageError, match="is the output of"):
+        run_stage(replace(stage(tmp_path), name="other"), engine="inline", quiet=True)
+    assert tree(tmp_path) == before
+
+
 @pytest.mark.parametrize("name", ["manifest.json", "parts/0.txt"])
 def test_a_folder_where_a_file_belongs_is_one_clear_line(tmp_path: Path, name: str) -> None:
     run_stage(stage(tmp_path), engine="inline", quiet=True)
