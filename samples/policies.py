@@ -65,8 +65,8 @@ def refunds(version: int) -> tuple[str, list[str]]:
         "where it is denied, the request is refused (refund_refused_approval).",
         "2.2 A refund is never more than the total of the order.",
         "## 3 How",
-        "3.1 Read the order before deciding about a refund.",
-        "3.2 For a double charge, list the payments of the order before deciding.",
+        "3.1 Read the order, and the account that it belongs to, before deciding about a refund.",
+        "3.2 For a double charge, list the payments of the order before deciding; before asking for an approval, too.",
     ]
 
 

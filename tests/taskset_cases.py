@@ -40,8 +40,8 @@ POLICY_TEXTS = {
             "1.1": "Delivered more than 2 days late: the shipping fee is refunded.",
             "1.4": "Within 30 days of delivery.",
             "2.1": "Above 100.00 EUR (standard), 200.00 (gold), 400.00 (platinum) ask for approval first.",
-            "3.1": "Read the order first.",
-            "3.2": "List the payments before a double charge is decided.",
+            "3.1": "Read the order and its account first.",
+            "3.2": "List the payments before a double charge is decided or an approval is asked for.",
         },
         "orders": {
             "1.1": "Cancel only while placed or packed.",
@@ -61,8 +61,8 @@ POLICY_TEXTS = {
             "1.4": "A request under 1.1 or 1.2 arrives within 21 days of delivery.",
             "2.1": "Above 80.00 EUR (standard), 150.00 EUR (gold), 400.00 EUR (platinum) ask for approval first.",
             "2.2": "Never more than the order's total.",
-            "3.1": "Read the order first.",
-            "3.2": "List the payments before a double charge is decided.",
+            "3.1": "Read the order and its account first.",
+            "3.2": "List the payments before a double charge is decided or an approval is asked for.",
         },
         "orders": {
             "1.1": "Cancel only while placed.",

@@ -186,8 +186,10 @@ def _reference(case: Case, ids: Ids, facts: tuple[Fact, ...]) -> tuple[Reference
             path.add("reply_to_requester", planned=True, text=(text, "constant"))
     if case.order:
         where = "opening" if case.names_order else source["order_id"]
-        read = path.add("get_order", planned=True, rules=("refund_reads_order",), order_id=(order, where))
-        if case.payments > 1 or "charged" in case.text:
+        read = path.add("get_order", planned=True, rules=("refund_reads_order_and_account",), order_id=(order, where))
+        if case.workflow == "refund":
+            path.add("get_account", planned=True, rules=("refund_reads_order_and_account",), account_id=(account, read))
+        if case.payments > 1 or "charged" in case.text or case.approval:
             read_payments = path.add("list_payments", planned=True, order_id=(order, where))
         if case.workflow == "address_change":
             path.add(

@@ -27,6 +27,7 @@ rules
 get_odrer x
 reply_to_requester Hello, what is your order number please?
 get_order ORDER_98AE155D
+get_account ACCOUNT_ECFD4E3C
 create_refund order_id=ORDER_98AE155D amount_minor=590 reason=late_delivery
 history
 resolve {"code": "refund_granted", "about": "ORDER_98AE155D"}

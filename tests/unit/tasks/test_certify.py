@@ -29,7 +29,7 @@ OUTCOMES = {
 SOUND = (
     *("late_grant", "late_refused", "damaged_grant", "damaged_refused", "double_grant", "double_refused", "approval_grant"),
     *("approval_refused", "cancel_grant", "cancel_grant_old", "cancel_refused", "recovery_grant", "recovery_refused"),
-    *("address_grant", "exchange_grant", "exchange_refused"),
+    *("address_grant", "exchange_grant", "exchange_refused", "goodwill_refused"),
 )
 
 
@@ -117,7 +117,13 @@ def test_where_no_rule_demands_a_check_writes_only_is_not_applicable_and_counted
 
 
 def test_a_required_check_that_no_rule_misses_fails_c4(small: tuple[TaskSet, dict[str, Answer]]) -> None:
-    assert verdicts(certified(small, "goodwill_refused"))["C4"] == "failed"
+    def demanded(task: TaskSpec, answer: Answer) -> tuple[TaskSpec, Answer]:
+        first = answer.reference[0]
+        assert first.call.tool == "reply_to_requester"
+        marked = first.model_copy(update={"required_by": ("refund_reads_order_and_account",)})
+        return task, answer.model_copy(update={"reference": (marked, *answer.reference[1:])})
+
+    assert verdicts(certified(small, "late_grant", demanded))["C4"] == "failed"
 
 
 def test_a_grader_that_accepts_one_more_act_fails_c5(
