@@ -16,9 +16,10 @@ from deid.vault import Vault
 from pipeline.stage import WORK
 from samples.publish import make_sample
 from samples.settings import Settings
-from schemas.files import sha256_file
+from schemas.files import read_models, sha256_file
 from schemas.paths import data_dir, raw_dir, taskset_dir, vault_file
 from schemas.spec import Spec, load_spec
+from schemas.task import Answer, TaskSpec
 from schemas.taskset import open_taskset
 from tasks.build import build
 from tasks.certified import drafts_dir
@@ -67,6 +68,19 @@ def test_the_task_set_opens_on_both_sides_with_certificates_that_hold(built: Pat
     assert {task.slice for task in train.tasks.values()} == {"train"}
     assert "train" not in {task.slice for task in held.tasks.values()}
     assert not set(train.tasks) & set(held.tasks)
+
+
+def test_what_a_decision_demands_to_be_read_does_not_tell_the_decision(built: Path) -> None:
+    demanded = {"goodwill": {"get_account", "list_credits"}, "refund": {"get_order", "get_account"}, "cancel": {"get_order"}}
+    counted: dict[tuple[str, str], int] = {}
+    for side in ("train", "heldout"):
+        tasks = {task.task_id: task for task in read_models(built / side / "tasks.jsonl", TaskSpec)}
+        for answer in read_models(built / side / "answers.jsonl", Answer):
+            workflow = tasks[answer.task_id].workflow
+            if workflow in demanded:
+                counted[workflow, answer.outcome_class] = counted.get((workflow, answer.outcome_class), 0) + 1
+                assert demanded[workflow] <= {step.call.tool for step in answer.reference}, answer.task_id
+    assert set(counted) == {(workflow, decision) for workflow in demanded for decision in ("grant", "refuse")}
 
 
 def test_the_canary_stands_in_every_held_out_file_and_in_no_other(built: Path) -> None:
