@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from schemas.records import CodeBook
@@ -27,6 +28,21 @@ class Finding:
     """Tasks concerned; the builder drops these (or fails where a finding concerns the set as a whole: empty)."""
     waiver: str = ""
     """Who signed it off and why, where the verdict is "waived"."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnHistory:
+    """When the values of one field stood in the records' rows."""
+
+    rows: int
+    """Rows (of the history, not records) that hold a value."""
+    early: int
+    """Of these, rows recorded before the instant that the value itself names (a time), or before the change that set it."""
+    records: int
+    constant: int
+    """Records in which the value is the same in each row, of those with at least two rows."""
+    declared: bool
+    """True if the code book declares the field as known only afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +76,20 @@ class LeakInput:
     """Path inside the task-set folder -> text, of every file but content/ (for the canary and grader-constant checks)."""
     canary: str = ""
     """GUID that stands in every held-out file and in no other; "" before the files are written: its check does not apply."""
+    aggregates: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Declared counter "system.kind.field" -> ("system.kind" that it counts, field of those rows that holds the counter record's
+    id)."""
+    sequences: Mapping[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
+    """Field "system.kind.field" (or "system.kind" for the number inside its ids) whose numbers are given in order of time -> the
+    records' (ISO 8601 UTC instant, number), earliest first."""
+    columns: Mapping[str, ColumnHistory] = field(default_factory=dict)
+    """Field "system.kind.field" -> what the records say of when its values stood there."""
+    file_times: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Task id -> path of a file that the agent is given -> its ISO 8601 UTC time of change, for worlds with files."""
+    repositories: Mapping[str, tuple[Path, str]] = field(default_factory=dict)
+    """Task id -> (folder of a git repository that the agent is given, id of its base commit)."""
+    fitted_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Fitted artefact that goes with the task set (forms, vocabulary, a probe's model) -> task ids that it was fitted on."""
     seed: int = 1
 
     def held_out(self, task: TaskSpec) -> bool:
