@@ -11,6 +11,10 @@ from schemas.records import CodeBook
 from schemas.task import Answer, TaskSpec
 
 Verdict = Literal["passed", "failed", "not_applicable", "could_not_run", "waived"]
+NUMBERS = ("accuracy", "low", "high", "chance", "margin", "p", "alpha", "tasks")
+"""Names in `Finding.numbers`, in the order in which the report shows them. accuracy, low, high (95% interval), chance: balanced
+accuracy in [0, 1]; margin: what it may lie above chance; p in [0, 1] and the alpha that it is held against; tasks: their number.
+Others may be added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,8 @@ class Finding:
     """Tasks concerned; the builder drops these (or fails where a finding concerns the set as a whole: empty)."""
     waiver: str = ""
     """Who signed it off and why, where the verdict is "waived"."""
+    numbers: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """What a statistical check measured, whatever its verdict, under the names of NUMBERS; empty for checks by evidence."""
 
 
 @dataclass(frozen=True, slots=True)
