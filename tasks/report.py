@@ -32,7 +32,8 @@ SHOWN_IDS = 20
 """Task ids listed per line of the report; the count is always whole."""
 LEAK_REASON = "leak"
 """Reason in the ledger of a task that a leak check took out; its detail is the check's name."""
-GOOD = ("passed", "not_applicable", "waived")
+GOOD = ("passed", "not_applicable", "waived", "suspect")
+"""A suspect is shown and asked about; it fails nothing, because nothing proves it."""
 VERDICTS = ("passed", "failed", "not_applicable", "could_not_run")
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from schemas.records import CodeBook
-from schemas.task import Answer, TaskSpec
+from schemas.task import Answer, TaskSpec, Trajectory
 
-Verdict = Literal["passed", "failed", "not_applicable", "could_not_run", "waived"]
+Verdict = Literal["passed", "failed", "not_applicable", "could_not_run", "waived", "suspect"]
+"""suspect: nothing proves a leak and nothing rules it out; the supplier has to declare what it is. Shown; fails no build."""
 NUMBERS = ("accuracy", "low", "high", "chance", "margin", "p", "alpha", "tasks")
 """Names in `Finding.numbers`, in the order in which the report shows them. accuracy, low, high (95% interval), chance: balanced
 accuracy in [0, 1]; margin: what it may lie above chance; p in [0, 1] and the alpha that it is held against; tasks: their number.
@@ -96,6 +97,10 @@ class LeakInput:
     """Task id -> (folder of a git repository that the agent is given, id of its base commit)."""
     fitted_on: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Fitted artefact that goes with the task set (forms, vocabulary, a probe's model) -> task ids that it was fitted on."""
+    forms: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """Message forms that go with the task set: "ask" | "tell" -> slot or code -> texts that a policy may choose among."""
+    trajectories: tuple[Trajectory, ...] = ()
+    """Episodes to imitate, of the training side: their observations are shown."""
     seed: int = 1
 
     def held_out(self, task: TaskSpec) -> bool:
