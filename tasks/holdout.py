@@ -16,18 +16,12 @@ from typing import Any, Literal, cast
 from schemas.files import sha256_text
 from schemas.spec import HoldoutSpec
 from schemas.task import Slice
-from tasks.leaks._walk import grams, words
+from tasks.near import clusters, pairs
 
 Drop = Literal["embargo", "near_duplicate"]
 SLICES: tuple[Slice, ...] = ("train", "unseen_organisations", "unseen_months", "both")
 MAX_GROUP_SHARE = 0.5
 """Groups held out at most, as a share of the tasks, however small a slice would be."""
-SHORT = 8
-"""Openings with fewer words carry nothing and are exempt from the duplicate check."""
-LONG = 60
-"""Words above which half the shingles in common are a near-duplicate; up to it, 0.8."""
-SHINGLE = 3
-"""Words of a shingle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +48,8 @@ class Split:
     """Groups held out."""
     duplicates: dict[str, str] = field(default_factory=dict)
     """Held-out task that was dropped -> the training task that reads the same."""
+    clusters: dict[str, str] = field(default_factory=dict)
+    """Task -> the cluster of near-duplicates that it stands in (itself, where no other reads the same)."""
     group_share: float = 0.0
     anew: bool = False
     """True: the decisions of the build before were of other records, and are not kept."""
@@ -62,7 +58,7 @@ class Split:
         """Earlier ids that this build does not have stay listed: they may come again."""
         tasks = {
             **({} if self.anew or not previous else previous.get("tasks", {})),
-            **{t: {"slice": s, "sha256": hashes[t]} for t, s in self.slices.items() if t in hashes},
+            **{t: {"slice": s, "sha256": hashes[t], "cluster": self.clusters[t]} for t, s in self.slices.items() if t in hashes},
         }
         return {
             "boundary_us": self.boundary_us,
@@ -97,6 +93,7 @@ def decide(candidates: Sequence[Candidate], spec: HoldoutSpec, seed: int, previo
         split.boundary_us = _boundary(cases, spec)
         split.embargo_us = _embargo(cases, spec)
         split.groups, split.group_share = _groups(cases, spec, seed, split.boundary_us)
+    split.clusters = clusters({c.task_id: c.text for c in cases})
     held = set(split.groups)
     for case in cases:
         placed = frozen.get(case.task_id) or _slice(case, held, split)
@@ -177,33 +174,9 @@ def _groups(cases: Sequence[Candidate], spec: HoldoutSpec, seed: int, boundary: 
 
 
 def near_duplicates(held_out: Iterable[Candidate], train: Iterable[Candidate]) -> dict[str, str]:
-    """Held-out task -> a training task whose opening reads the same (exact Jaccard of the shingles, no estimate).
-
-    Only pairs that share one of the rarest shingles are compared: two sets of similarity t must share one among the first
-    |A| - ceil(t |A|) + 1, in any fixed order.
-    """
-    rows = [(c.task_id, grams(c.text, SHINGLE), len(words(c.text))) for c in train]
-    rows = [r for r in rows if r[2] >= SHORT]
-    asked = [(c.task_id, grams(c.text, SHINGLE), len(words(c.text))) for c in held_out]
-    counts = Counter(s for _, shingle, _ in (*rows, *asked) for s in shingle)
-    index: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for at, (_, shingle, _) in enumerate(rows):
-        for s in shingle:
-            index[s].append(at)
-    found: dict[str, str] = {}
-    for task_id, shingle, length in asked:
-        if length < SHORT or not shingle:
-            continue
-        ordered = sorted(shingle, key=lambda s: (counts[s], s))
-        least = 0.5 if length > LONG else 0.8
-        prefix = ordered[: len(ordered) - math.ceil(least * len(ordered)) + 1]
-        best: tuple[float, str] | None = None
-        for at in sorted({at for s in prefix for at in index.get(s, ())}):
-            other_id, other, other_length = rows[at]
-            needed = 0.5 if min(length, other_length) > LONG else 0.8
-            alike = len(shingle & other) / len(shingle | other)
-            if alike >= needed and (best is None or alike > best[0]):
-                best = (alike, other_id)
-        if best is not None:
-            found[task_id] = best[1]
-    return found
+    """Held-out task -> the training task whose opening is most like its own, of those that read the same."""
+    best: dict[str, tuple[float, str]] = {}
+    for task_id, other_id, alike in pairs([(c.task_id, c.text) for c in held_out], [(c.task_id, c.text) for c in train]):
+        if task_id not in best or alike > best[task_id][0]:
+            best[task_id] = (alike, other_id)
+    return {task_id: other_id for task_id, (_, other_id) in best.items()}
