@@ -16,7 +16,7 @@ from schemas.task import Answer, Certificate, TaskSpec, Trajectory
 from schemas.taskset import SideManifest, TaskSet, task_digest
 from tasks.case import open_clean, us
 from tasks.certify import certify_task
-from tasks.holdout import Candidate, Split, decide
+from tasks.holdout import UNSEEN_POLICY, Candidate, Split, decide
 from tasks.requester import message_forms
 from tasks.shard import Draft, outcome_codes
 
@@ -42,6 +42,10 @@ class CertifyWork(Frozen):
     """Folder of the drafts."""
     slices: dict[str, str]
     """Task id -> slice, of this shard's tasks."""
+    clusters: dict[str, str]
+    """Task id -> its cluster of near-duplicates, of this shard's tasks."""
+    unseen_policy: tuple[str, ...]
+    """Of this shard's tasks those under a policy version that training never saw."""
     forms: Forms
     canary: str
     codes_from: str
@@ -85,10 +89,19 @@ def certify_shards(spec: Spec, source: Path, decided: Decided) -> list[StageShar
     digests = {d.task.task_id: task_digest(d.task, d.answer) for d in drafts}
     for start in range(0, len(placed), SHARD):
         mine = {task_id: str(slices[task_id]) for task_id in placed[start : start + SHARD]}
+        clusters = {t: decided.split.clusters[t] for t in mine}
+        unseen = tuple(t for t in decided.split.unseen_policy if t in mine)
         work = CertifyWork(
-            drafts=str(folder), slices=mine, forms=decided.forms, canary=canary_of(spec), codes_from=str(source), spec=spec
+            drafts=str(folder),
+            slices=mine,
+            clusters=clusters,
+            unseen_policy=unseen,
+            forms=decided.forms,
+            canary=canary_of(spec),
+            codes_from=str(source),
+            spec=spec,
         )
-        key = sha256_json([mine, [digests[t] for t in mine], decided.forms])
+        key = sha256_json([mine, clusters, unseen, [digests[t] for t in mine], decided.forms])
         shards.append(StageShard(f"part-{len(shards):04d}", key, work, len(mine)))
     return shards
 
@@ -101,7 +114,7 @@ def candidate_of(draft: Draft) -> Candidate:
     assert started is not None
     assert closed is not None
     text = f"{task.opening.subject}\n{task.opening.text}"
-    return Candidate(task.task_id, task.workflow, draft.group, started, closed, text)
+    return Candidate(task.task_id, task.workflow, draft.group, started, closed, text, task.policies)
 
 
 def certify_shard(work: CertifyWork, folder: Path) -> None:
@@ -114,7 +127,9 @@ def certify_shard(work: CertifyWork, folder: Path) -> None:
     for draft in drafts:
         held = work.slices[draft.task.task_id] != "train"
         mark = {"canary": work.canary} if held else {}
-        task = draft.task.model_copy(update={"slice": work.slices[draft.task.task_id], **mark})
+        unseen = (UNSEEN_POLICY,) if draft.task.task_id in work.unseen_policy else ()
+        grades = (*draft.task.grades, *unseen)
+        task = draft.task.model_copy(update={"slice": work.slices[draft.task.task_id], "grades": grades, **mark})
         answer = draft.answer.model_copy(update=mark)
         taskset.tasks = {task.task_id: task}
         certificate, bounds = certify_task(taskset, task, answer, codes=codes, forms=work.forms, seed=work.spec.seed)

@@ -54,8 +54,10 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
     write_models(folder / "certificates.jsonl", [line.certificate for line in kept])
     hashes = {line.draft.task.task_id: line.certificate.task_sha256 for line in kept}
     decided.split.slices = {t: s for t, s in decided.split.slices.items() if t in hashes}
-    write_json(folder / "splits.json", decided.split.as_json(hashes, decided.previous))
     ledger = _ledger(drafts_dir(spec.name), reasons)
+    gone = {row.record_id: row.reason for row in ledger if not row.kept}
+    splits = decided.split.as_json(hashes, decided.previous, gone)
+    write_json(folder / "splits.json", splits)
     check_ledger(ledger, clean.records().height)
     write_ledger(folder / "ledger.parquet", ledger)
     tasks = [line.draft.task for line in kept]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from schemas.spec import HoldoutSpec
-from tasks.holdout import Candidate, decide, near_duplicates
+from tasks.duplicates import alike, reading_of
+from tasks.holdout import Candidate, decide
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
@@ -82,24 +84,53 @@ def test_a_held_out_near_duplicate_of_training_is_dropped_and_counted() -> None:
     assert held not in again.slices
 
 
-def test_short_openings_are_exempt_and_unlike_ones_are_no_duplicates() -> None:
-    def one(name: str, text: str) -> Candidate:
-        return Candidate(name, "refund", "G", 0, 0, text)
-
-    assert not near_duplicates([one("a", "where is my order")], [one("b", "where is my order")])
-    other = "a completely different request about the size of a desk that does not fit through our office door at all"
-    assert not near_duplicates([one("a", LONG_REQUEST)], [one("b", other)])
-    assert near_duplicates([one("a", LONG_REQUEST)], [one("b", LONG_REQUEST)]) == {"a": "b"}
-
-
-def test_pseudonyms_count_as_their_type_when_requests_are_compared() -> None:
-    text = "please send ORDER_{} to another place because our office at the old street is closed for the whole winter"
-    left = Candidate("a", "refund", "G", 0, 0, text.format("1A2B3C4D"))
-    right = Candidate("b", "refund", "G", 0, 0, text.format("9F8E7D6C"))
-    assert near_duplicates([left], [right]) == {"a": "b"}
-
-
 def test_nothing_is_held_out_by_time_where_the_spec_asks_for_none() -> None:
     split = decide(candidates(), HoldoutSpec(share_of_time=0.0, min_per_slice=10), 1)
     assert split.boundary_us is None
     assert set(split.slices.values()) == {"train", "unseen_organisations"}
+
+
+def told(cases: list[Candidate], texts: dict[str, str]) -> list[Candidate]:
+    return [replace(c, text=texts.get(c.task_id, c.text)) for c in cases]
+
+
+def test_a_cluster_never_crosses_even_where_only_its_middle_reads_like_both_ends() -> None:
+    cases = candidates()
+    split = decide(cases, HoldoutSpec(min_per_slice=10), 1)
+    seen = [t for t, s in split.slices.items() if s == "train"]
+    held = next(t for t, s in split.slices.items() if s == "unseen_months")
+    first = " ".join(f"word{n}" for n in range(40))
+    middle = first.replace("word0 word1 word2 ", "quite another beginning ")
+    last = middle.replace("word37 word38 word39", "and its end")
+    assert not alike(reading_of(first), reading_of(last))
+    again = decide(told(cases, {seen[0]: first, seen[1]: middle, held: last}), HoldoutSpec(min_per_slice=10), 1)
+    assert again.dropped[held] == "near_duplicate"
+    assert again.duplicates[held] == seen[1]
+    assert again.clusters[seen[0]] == again.clusters[seen[1]] == min(seen[:2])
+
+
+def test_near_duplicates_inside_a_side_stay_under_one_cluster() -> None:
+    cases = candidates()
+    split = decide(cases, HoldoutSpec(min_per_slice=10), 1)
+    held = (
+        sorted(t for t, s in split.slices.items() if s == "both")[:2]
+        + sorted(t for t, s in split.slices.items() if s == "unseen_months")[:1]
+    )
+    again = decide(told(cases, dict.fromkeys(held, LONG_REQUEST)), HoldoutSpec(min_per_slice=10), 1)
+    assert again.slices == split.slices
+    assert {again.clusters[t] for t in held} == {min(held)}
+    others = [t for t in again.slices if t not in held]
+    assert all(again.clusters[t] == t for t in others), "a task that nothing reads like is its own cluster"
+    written = again.as_json(dict.fromkeys(again.slices, "0"), None)
+    assert {written["tasks"][t]["cluster"] for t in held} == {min(held)}
+
+
+def test_what_is_held_out_under_a_policy_version_that_training_never_saw_is_marked() -> None:
+    cases = [replace(c, policies=("v1" if c.started_us < 320 * 12 * HOUR else "v2", "other")) for c in candidates()]
+    split = decide(cases, HoldoutSpec(min_per_slice=10), 1)
+    by_id = {c.task_id: c for c in cases}
+    assert split.unseen_policy
+    assert set(split.unseen_policy) == {t for t in split.slices if "v2" in by_id[t].policies}
+    assert "train" not in {split.slices[t] for t in split.unseen_policy}
+    everywhere = decide([replace(c, policies=("v1",)) for c in cases], HoldoutSpec(min_per_slice=10), 1)
+    assert everywhere.unseen_policy == []
