@@ -19,6 +19,7 @@ from pydantic import Field, ValidationError
 from schemas.episode import Frozen
 from schemas.errors import LeakError, StageError
 from schemas.files import get_content, read_json, read_models, sha256_file, sha256_json
+from schemas.heldout import refuse_held_out
 from schemas.task import Answer, Certificate, PolicySpec, TaskSpec
 
 M = TypeVar("M", bound=Frozen)
@@ -105,6 +106,7 @@ def open_taskset(folder: Path, side: Literal["train", "heldout"], *, certified: 
 
     Raises StageError for a missing or changed file, and LeakError where `certified` and a task's certificate is missing,
     stale (its digest is not the task's) or does not hold. Only the builder, before it has certified, passes certified=False.
+    LeakError too where something held out stands on the training side.
     """
     here = folder / side
     manifest = _read_manifest(here / "manifest.json", SideManifest)
@@ -116,6 +118,8 @@ def open_taskset(folder: Path, side: Literal["train", "heldout"], *, certified: 
         if sha256_file(here / name) != digest:
             raise StageError(f"{here / name} is not what was built; build the task set again")
     tasks = {task.task_id: task for task in read_models(here / "tasks.jsonl", TaskSpec)}
+    if side == "train":
+        refuse_held_out(folder, here, manifest.files, tasks)
     if certified:
         certificates = {c.task_id: c for c in read_models(folder / "certificates.jsonl", Certificate)}
         for task_id in tasks:

@@ -46,7 +46,8 @@ class Lab:
 
 
 def open_training_side(name: str) -> TaskSet:
-    """The training side of a task set by name or folder. Refuses a folder whose manifest says held-out."""
+    """The training side of a task set by name or folder. Refuses what is held out, by its manifest and its rows, whatever the
+    folder is called."""
     folder = Path(name) if Path(name).is_dir() else taskset_dir(name)
     manifest = folder / "manifest.json"
     if manifest.is_file():
@@ -54,7 +55,9 @@ def open_training_side(name: str) -> TaskSet:
         if side == "heldout":
             raise StageError(f"{folder} is held out; only `python -m training.evaluate` opens it")
         if side == "train":
-            folder = folder.parent
+            if folder.resolve().name != "train":
+                raise StageError(f"{folder} says that it is a training side, but is not the folder train/ of a task set")
+            folder = folder.resolve().parent
     if not folder.is_dir():
         raise StageError(f"no task set {name!r} ({folder} is missing); build it with `make ingest deid build-tasks`")
     return open_taskset(folder, "train")
