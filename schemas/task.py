@@ -128,7 +128,8 @@ class TaskSpec(Frozen):
     weights: RewardWeights = RewardWeights()
     slice: Slice = "train"
     grades: tuple[str, ...] = ()
-    """Marks such as "no_policy", "no_requester", "generated_request"."""
+    """Marks such as "no_policy", "no_requester", "generated_request", and "unseen_policy" (held out, under a policy version that
+    no training task shows; across the slices, and scored apart)."""
     canary: str = ""
     """GUID of the hold-out; in held-out tasks only, never shown to an agent."""
 

@@ -65,6 +65,8 @@ class Result:
     seed: int
     organisation: str
     slice: str
+    unseen_policy: bool
+    """The task is under a policy version that no training task shows; scored apart, across the slices."""
     workflow: str
     code: str
     outcome_class: str
@@ -215,6 +217,7 @@ def judged(trace: EpisodeTrace, taskset: TaskSet, grader: Grader, agent: str) ->
         seed=trace.seed,
         organisation=task.organisation,
         slice=task.slice,
+        unseen_policy="unseen_policy" in task.grades,
         workflow=task.workflow,
         code=answer.outcome.code,
         outcome_class=answer.outcome_class,
@@ -267,13 +270,18 @@ MEASURES: dict[str, Callable[[Result], float | None]] = {
 }
 
 
+def slices_of(result: Result) -> tuple[str, ...]:
+    """Under what a result is scored apart: its slice, and `any, unseen policy` where its mark says so."""
+    return (result.slice, "any, unseen policy") if result.unseen_policy else (result.slice,)
+
+
 def summary(results: Sequence[Result]) -> dict[str, Any]:
     """Everything that the report says of one agent."""
     tools = Counter(tool for r in results for tool in r.tools)
     total = max(1, sum(tools.values()))
     groups: dict[str, Callable[[Result], tuple[str, ...]]] = {
         "classes": lambda r: (r.code, f"all: {r.outcome_class}"),
-        "slices": lambda r: (r.slice,),
+        "slices": slices_of,
         "workflows": lambda r: (r.workflow,),
     }
     out: dict[str, Any] = {"all": {name: cluster_mean(results, measure) for name, measure in MEASURES.items()}}
@@ -330,7 +338,7 @@ def _write(
         "samples": samples,
         "tasks": len(ids),
         "organisations": len({taskset.tasks[i].organisation for i in ids}),
-        "slices": dict(sorted(Counter(r.slice for r in reference).items())),
+        "slices": dict(sorted(Counter(name for r in reference for name in slices_of(r)).items())),
         "classes": dict(sorted(Counter(k for r in reference for k in (r.code, f"all: {r.outcome_class}")).items())),
         "order": list(results),
         "agents": {name: summary(rows) for name, rows in results.items()},
