@@ -19,6 +19,7 @@ Builds a task set: data/clean/<supplier> -> data/tasksets/<name>.
   python -m tasks explain helpdesk_v1 TASK FIELD           where a value that the agent sees comes from, back to the export
                                                            (FIELD: opening/text, or system/kind/record/field as explain lists
                                                            them)
+  python -m tasks audit tau2:PATH                          our certificates on somebody else's task set; --help lists them
 
 Needs the stage before it: python -m deid --spec FILE.
 """
@@ -54,6 +55,10 @@ def main(arguments: Sequence[str]) -> int:
         asked = _explain_parser().parse_args(arguments[1:])
         print(explain(asked.taskset, asked.task, asked.field, spec=asked.spec))
         return 0
+    if arguments[:1] == ["audit"]:
+        from tasks.audit import main as audit
+
+        return audit(arguments[1:])
     from schemas.spec import load_spec
     from tasks.build import build, summary
 

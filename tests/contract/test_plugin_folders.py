@@ -16,6 +16,7 @@ FOLDERS = {
     "environments.worlds": "WORLD",
     "rewards.rules": "RULE",
     "tasks.leaks": "LEAK",
+    "tasks.audits": "AUDIT",
 }
 FILES = [(folder, name) for folder in FOLDERS for name in plugin_names(folder)]
 

@@ -1,0 +1,1 @@
+"""Audits of other people's task sets: one file each, run by `python -m tasks audit NAME:PATH`."""
