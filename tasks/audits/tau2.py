@@ -45,7 +45,7 @@ from tasks.audits._tau2_score import (
     verdict,
 )
 from tasks.audits._types import Asked, Audit, AuditResult, DomainAudit, Measure
-from tasks.holdout import Candidate, near_duplicates
+from tasks.duplicates import alike, reading_of
 
 DRIVER = Path(_tau2_driver.__file__)
 FREE_WORDS = ("think", "generic")
@@ -357,10 +357,9 @@ def _holdout(played: Sequence[Played], splits: Mapping[str, list[str]]) -> list[
     shared = tuple(str(p.task["id"]) for p in sides["test"] if p.customer in known)
     nobody = sum(not p.customer for p in (*sides["test"], *sides["train"]))
 
-    def candidates(side: str) -> list[Candidate]:
-        return [Candidate(str(p.task["id"]), "", "", 0, 0, opening_text(p.task)) for p in sides[side]]
-
-    twins = tuple(sorted(near_duplicates(candidates("test"), candidates("train"))))
+    read = [reading_of(opening_text(p.task)) for p in sides["train"]]
+    test = [(str(p.task["id"]), reading_of(opening_text(p.task))) for p in sides["test"]]
+    twins = tuple(task_id for task_id, mine in test if any(alike(mine, other) for other in read))
     note = f"train {len(sides['train'])} tasks of {len(known)} customers" + (f"; no customer told in {nobody}" if nobody else "")
     return [
         Measure("customers", "C16", labels[0], len(shared), len(sides["test"]), 0, "0", note, ids=shared),
