@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic_core import to_json
 
 from environments.requester import RequesterRun
-from environments.state import EpisodeState
+from environments.state import EpisodeState, Key
 from environments.tool import Context, Refused, Tool, did_you_mean, json_fault, shown
 from environments.world import Compiled, World
 from schemas.episode import (
@@ -189,9 +189,10 @@ class Episode:
         """True once the agent finished, the requester left or a budget ran out."""
         self._context: Context | None = None
 
-    def reset(self, task_id: str, seed: int = 0) -> Observation:
+    def reset(self, task_id: str, seed: int = 0, *, missing: Iterable[RowRef] = ()) -> Observation:
         """Starts the task anew and returns its opening. Costs the same whatever the size of the base.
 
+        The rows `missing` are as if they had never been there: the impossible variant of a task (certificate C14).
         Raises WorldError for an unknown task.
         """
         task = self.taskset.tasks.get(task_id)
@@ -211,6 +212,8 @@ class Episode:
         self._context = Context(
             task, EpisodeState(ready.base), RequesterRun(ready.requester, seed), ready.policies, ready.clocks[0]
         )  # fmt: skip
+        for ref in missing:
+            self._context.state.overlay[(ref.system, ref.kind, ref.record_id)] = None
         return ready.opening
 
     @property
@@ -336,6 +339,12 @@ class Episode:
         return Journal(
             task_id=self.task.task_id, seed=self._seed, entries=tuple(self._entries), ended_by=self._ended_by
         )  # fmt: skip
+
+    @property
+    def rows_written(self) -> Mapping[Key, Mapping[str, Any] | None]:
+        """The rows that this episode has written so far; None = deleted. Not to be changed."""
+        self._ready  # noqa: B018 - raises before the first reset
+        return cast("Context", self._context).state.overlay
 
     @property
     def observations(self) -> Sequence[Observation]:

@@ -12,6 +12,7 @@ from schemas.episode import EpisodeTrace, Journal, ToolCall
 from schemas.events import EVENT_COLUMNS, LINK_COLUMNS, POLICY_COLUMNS, QUARANTINE_COLUMNS, RECORD_COLUMNS
 from schemas.files import write_text
 from schemas.manifest import Manifest
+from schemas.proof import Placed, Proof
 from schemas.records import CodeBook
 from schemas.spec import Spec
 from schemas.task import Answer, Certificate, LedgerRow, PolicySpec, TaskSpec, Trajectory
@@ -26,7 +27,9 @@ MODELS: tuple[type[BaseModel], ...] = (
     Journal,
     LedgerRow,
     Manifest,
+    Placed,
     PolicySpec,
+    Proof,
     SideManifest,
     Spec,
     TaskSetManifest,

@@ -189,6 +189,12 @@ class Trajectory(Frozen):
     """JSON text of each tool call."""
 
 
+CERTIFICATE_VERSION = 2
+"""Raised when a check is added or comes to mean something else; a task set certified under another version does not load."""
+CHECK_IDS = tuple(f"C{number}" for number in range(1, 19))
+"""What a certificate of this version says something about, each once."""
+
+
 class Check(Frozen):
     """One criterion of a certificate."""
 
@@ -205,13 +211,21 @@ class Certificate(Frozen):
     task_sha256: str
     """Digest of the task row and the answer row together (see schemas.taskset.task_digest)."""
     code_version: str
+    """Digest of the code that certified (pipeline.manifest.code_version); for people and `tasks verify`, loading does not ask."""
     checks: tuple[Check, ...]
+    version: int = 1
+    """CERTIFICATE_VERSION of the code that certified."""
+    replays: int = 0
+    """Episodes that were played for it."""
+    grades_sha256: str = ""
+    """Digest of the grades of all those episodes: another grader gives another one, even where every verdict is the same."""
 
     @property
     def holds(self) -> bool:
-        """True if nothing failed or could not run and at least one check passed."""
+        """True if every check of this version is there once, none failed or could not run and at least one passed."""
         verdicts = [c.verdict for c in self.checks]
-        return "passed" in verdicts and not {"failed", "could_not_run"} & set(verdicts)
+        whole = sorted(c.id for c in self.checks) == sorted(CHECK_IDS)
+        return whole and "passed" in verdicts and not {"failed", "could_not_run"} & set(verdicts)
 
 
 class LedgerRow(Frozen):

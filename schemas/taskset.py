@@ -4,7 +4,7 @@ data/tasksets/<name>/
   manifest.json            TaskSetManifest
   train/  {tasks,answers,trajectories}.jsonl, manifest.json (SideManifest)
   heldout/{tasks,answers}.jsonl, manifest.json
-  content/<sha256>         state, provenance, policies, declarations, message forms
+  content/<sha256>         state, provenance, policies, declarations, message forms, proof
   certificates.jsonl  ledger.parquet  splits.json  report.html  report.json
 """
 
@@ -20,7 +20,7 @@ from schemas.episode import Frozen
 from schemas.errors import LeakError, StageError
 from schemas.files import get_content, read_json, read_models, sha256_file, sha256_json
 from schemas.heldout import refuse_held_out
-from schemas.task import Answer, Certificate, PolicySpec, TaskSpec
+from schemas.task import CERTIFICATE_VERSION, CHECK_IDS, Answer, Certificate, PolicySpec, TaskSpec
 
 M = TypeVar("M", bound=Frozen)
 State = dict[str, dict[str, dict[str, dict[str, Any]]]]
@@ -52,8 +52,22 @@ class TaskSetManifest(Frozen):
     """candidates, kept, train, heldout, one per slice and reason."""
     forms: str | None = None
     """Content digest of the message forms: {"ask": {slot: [text, ...]}, "tell": {code: [text, ...]}}; training records only."""
+    proof: str = ""
+    """Content digest of what the certificates are derived from again (schemas.proof.Proof)."""
     certificates_sha256: str = ""
+    """Of certificates.jsonl, verdicts included."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """"train/manifest.json", "heldout/manifest.json" and "splits.json" -> sha256."""
+    seal: str = ""
+    """Digest of all the rest of this manifest: two folders with the same seal are the same task set."""
     seconds: float = Field(default=0.0, exclude=True)
+
+    def sealed(self) -> TaskSetManifest:
+        """The same with its seal."""
+        return self.model_copy(update={"seal": self.expected_seal()})
+
+    def expected_seal(self) -> str:
+        return sha256_json(self.model_dump(mode="json", exclude={"seal"}))
 
 
 def task_digest(task: TaskSpec, answer: Answer) -> str:
@@ -104,8 +118,9 @@ def _read_manifest(path: Path, model: type[M]) -> M:
 def open_taskset(folder: Path, side: Literal["train", "heldout"], *, certified: bool = True) -> TaskSet:
     """Opens one side of the task set at `folder`.
 
-    Raises StageError for a missing or changed file, and LeakError where `certified` and a task's certificate is missing,
-    stale (its digest is not the task's) or does not hold. Only the builder, before it has certified, passes certified=False.
+    Raises StageError for a missing or changed file (contents are checked when they are read), and LeakError where `certified` and
+    a task's certificate is missing, of another version, stale (its digest is not the task's) or does not hold. Only the builder,
+    before it has certified, passes certified=False. Which code certified is not asked here: `python -m tasks verify` does.
     LeakError too where something held out stands on the training side.
     """
     here = folder / side
@@ -113,30 +128,56 @@ def open_taskset(folder: Path, side: Literal["train", "heldout"], *, certified: 
     if manifest.side != side:
         raise StageError(f"{here}: its manifest says {manifest.side!r}")
     for name, digest in sorted(manifest.files.items()):
-        if not (here / name).exists():
-            raise StageError(f"{here / name} is missing; build the task set again")
-        if sha256_file(here / name) != digest:
-            raise StageError(f"{here / name} is not what was built; build the task set again")
+        _unchanged(here / name, digest)
+    top = folder / "manifest.json"
+    if certified and not top.exists():
+        raise StageError(f"{top} is missing: the task set was not finished; run `python -m tasks` again")
+    whole = _read_manifest(top, TaskSetManifest) if top.exists() else None
     tasks = {task.task_id: task for task in read_models(here / "tasks.jsonl", TaskSpec)}
     if side == "train":
         refuse_held_out(folder, here, manifest.files, tasks)
-    if certified:
+    if certified and whole is not None:
+        _bound(folder, side, whole)
         certificates = {c.task_id: c for c in read_models(folder / "certificates.jsonl", Certificate)}
         for task_id in tasks:
-            certificate = certificates.get(task_id)
-            if certificate is None:
-                raise LeakError(f"{folder.name}: task {task_id} has no certificate; run `python -m tasks` again")
-            if certificate.task_sha256 != manifest.ids.get(task_id):
-                raise LeakError(f"{folder.name}: the certificate of task {task_id} is stale; run `python -m tasks` again")
-            if not certificate.holds:
-                bad = ", ".join(c.id for c in certificate.checks if c.verdict in ("failed", "could_not_run"))
-                raise LeakError(f"{folder.name}: the certificate of task {task_id} does not hold ({bad})")
+            _certified(folder.name, task_id, certificates.get(task_id), manifest.ids.get(task_id))
+        _unchanged(folder / "certificates.jsonl", whole.certificates_sha256)
     forms: dict[str, dict[str, list[str]]] = {"ask": {}, "tell": {}}
-    top = folder / "manifest.json"
-    if top.exists():
-        whole = _read_manifest(top, TaskSetManifest)
-        if whole.forms:
-            forms = get_content(folder / "content", whole.forms)
-    elif certified:
-        raise StageError(f"{top} is missing: the task set was not finished")
+    if whole is not None and whole.forms:
+        forms = get_content(folder / "content", whole.forms)
     return TaskSet(folder, side, manifest, tasks, forms)
+
+
+def _unchanged(path: Path, digest: str) -> None:
+    if not path.exists():
+        raise StageError(f"{path} is missing; build the task set again")
+    if sha256_file(path) != digest:
+        raise StageError(f"{path} is not what was built; build the task set again")
+
+
+def _bound(folder: Path, side: str, whole: TaskSetManifest) -> None:
+    """The top manifest is as it was written, and the side's manifest is the one that it names."""
+    if not whole.seal or not whole.files or not whole.certificates_sha256:
+        raise StageError(f"{folder / 'manifest.json'} is of an older version; build the task set again")
+    if whole.seal != whole.expected_seal():
+        raise StageError(f"{folder / 'manifest.json'} is not what was built (its seal is another); build the task set again")
+    _unchanged(folder / side / "manifest.json", whole.files.get(f"{side}/manifest.json", ""))
+
+
+def _certified(name: str, task_id: str, certificate: Certificate | None, digest: str | None) -> None:
+    if certificate is None:
+        raise LeakError(f"{name}: task {task_id} has no certificate; run `python -m tasks` again")
+    if certificate.version != CERTIFICATE_VERSION:
+        raise LeakError(
+            f"{name}: the certificate of task {task_id} is of version {certificate.version}, this release knows "
+            f"{CERTIFICATE_VERSION}; use the release that built it or run `python -m tasks` again"
+        )
+    if certificate.task_sha256 != digest:
+        raise LeakError(f"{name}: the certificate of task {task_id} is stale; run `python -m tasks` again")
+    if not certificate.holds:
+        bad = [c.id for c in certificate.checks if c.verdict in ("failed", "could_not_run")]
+        bad = bad or [f"without {check}" for check in CHECK_IDS if check not in {c.id for c in certificate.checks}]
+        raise LeakError(
+            f"{name}: the certificate of task {task_id} does not hold ({', '.join(bad)}); "
+            "`python -m tasks verify` says more, `python -m tasks` builds again without such tasks"
+        )

@@ -11,12 +11,14 @@ from pipeline.stage import Shard as StageShard
 from schemas.episode import Frozen
 from schemas.files import read_json, read_models, sha256_json, write_models
 from schemas.paths import taskset_dir
+from schemas.proof import Placed, PolicyInterval, Proof
 from schemas.spec import Spec
 from schemas.task import Answer, Certificate, TaskSpec, Trajectory
 from schemas.taskset import SideManifest, TaskSet, task_digest
-from tasks.case import open_clean, us
-from tasks.certify import certify_task
+from tasks.case import iso, open_clean, us
+from tasks.certify import Placement, certify_task
 from tasks.holdout import UNSEEN_POLICY, Candidate, Split, decide
+from tasks.policy import versions_of
 from tasks.requester import message_forms
 from tasks.shard import Draft, outcome_codes
 
@@ -48,8 +50,9 @@ class CertifyWork(Frozen):
     """Of this shard's tasks those under a policy version that training never saw."""
     forms: Forms
     canary: str
-    codes_from: str
-    """Folder of the clean records: the code book."""
+    proof: Proof
+    sides: dict[str, tuple[str, ...]]
+    """Cluster -> the sides on which it has tasks."""
     spec: Spec
 
 
@@ -67,6 +70,7 @@ class Decided:
 
     split: Split = field(default_factory=Split)
     previous: dict[str, Any] | None = None
+    proof: Proof | None = None
     forms: Forms = field(default_factory=lambda: {"ask": {}, "tell": {}})
 
 
@@ -84,6 +88,8 @@ def certify_shards(spec: Spec, source: Path, decided: Decided) -> list[StageShar
     slices = decided.split.slices
     train = [d for d in drafts if slices.get(d.task.task_id) == "train"]
     decided.forms = message_forms(((d.closing, d.answer.outcome.code, d.task.requester) for d in train), spec.requester.slots)
+    decided.proof = proof_of(spec, source)
+    sides = sides_of(decided.split)
     shards: list[StageShard] = []
     placed = [d.task.task_id for d in drafts if d.task.task_id in slices]
     digests = {d.task.task_id: task_digest(d.task, d.answer) for d in drafts}
@@ -98,12 +104,37 @@ def certify_shards(spec: Spec, source: Path, decided: Decided) -> list[StageShar
             unseen_policy=unseen,
             forms=decided.forms,
             canary=canary_of(spec),
-            codes_from=str(source),
+            proof=decided.proof,
+            sides={cluster: sides[cluster] for cluster in clusters.values()},
             spec=spec,
         )
-        key = sha256_json([mine, clusters, unseen, [digests[t] for t in mine], decided.forms])
+        key = sha256_json([work.model_dump(mode="json", exclude={"drafts", "spec"}), [digests[t] for t in mine]])
         shards.append(StageShard(f"part-{len(shards):04d}", key, work, len(mine)))
     return shards
+
+
+def proof_of(spec: Spec, source: Path) -> Proof:
+    """What the certificates are derived from beside the tasks; `source` holds the clean records."""
+    clean = open_clean(source, spec.select)
+    policies = tuple(
+        PolicyInterval(
+            document=version.policy.document,
+            version=version.policy.version,
+            start=iso(version.from_us) if version.from_us is not None else None,
+            end=iso(version.to_us) if version.to_us is not None else None,
+        )
+        for version in versions_of(clean.policies())
+    )
+    codes = outcome_codes(spec, clean.codebook)
+    return Proof(seed=spec.seed, token_scope=spec.tokens.scope, codes=codes, rules=spec.rules, policies=policies)
+
+
+def sides_of(split: Split) -> dict[str, tuple[str, ...]]:
+    """Cluster of near-duplicates -> the sides on which it has tasks."""
+    found: dict[str, set[str]] = {}
+    for task_id, slice_ in split.slices.items():
+        found.setdefault(split.clusters[task_id], set()).add("train" if slice_ == "train" else "heldout")
+    return {cluster: tuple(sorted(sides)) for cluster, sides in sorted(found.items())}
 
 
 def candidate_of(draft: Draft) -> Candidate:
@@ -119,8 +150,6 @@ def candidate_of(draft: Draft) -> Candidate:
 
 def certify_shard(work: CertifyWork, folder: Path) -> None:
     """Writes certified.jsonl: each task in its slice with its certificate and, on the training side, an episode to imitate."""
-    clean = open_clean(Path(work.codes_from), work.spec.select)
-    codes = outcome_codes(work.spec, clean.codebook)
     drafts = [d for d in read_models(Path(work.drafts) / "drafts.jsonl", Draft) if d.task.task_id in work.slices]
     lines = []
     taskset = in_memory(work.spec, Path(work.drafts), {}, work.forms)
@@ -132,7 +161,10 @@ def certify_shard(work: CertifyWork, folder: Path) -> None:
         task = draft.task.model_copy(update={"slice": work.slices[draft.task.task_id], "grades": grades, **mark})
         answer = draft.answer.model_copy(update=mark)
         taskset.tasks = {task.task_id: task}
-        certificate, bounds = certify_task(taskset, task, answer, codes=codes, forms=work.forms, seed=work.spec.seed)
+        cluster = work.clusters[task.task_id]
+        placed = Placed(slice=task.slice, sha256=task_digest(task, answer), cluster=cluster)
+        placement = Placement(placed, frozenset(work.sides[cluster]))
+        certificate, bounds = certify_task(taskset, task, answer, work.proof, placement)
         answer = answer.model_copy(update={"bounds": bounds})
         trajectory = None if held else _trajectory(taskset, task, answer)
         taskset._states.clear()

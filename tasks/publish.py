@@ -9,17 +9,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.manifest import code_version, require_stage
-from schemas.files import put_content, read_models, sha256_json, write_json, write_models, write_text
+from schemas.files import put_content, read_models, sha256_file, sha256_json, write_json, write_models, write_text
 from schemas.spec import Spec
 from schemas.task import LedgerRow, TaskSpec
 from schemas.taskset import SideManifest, TaskSet, TaskSetManifest
 from tasks.case import Clean, iso, open_clean, us
-from tasks.certified import CODE, Certified, Decided, canary_of, candidate_of, drafts_dir, in_memory
+from tasks.certified import CODE, Certified, Decided, canary_of, drafts_dir, in_memory
 from tasks.certify import constant_outcome_rates
 from tasks.holdout import SLICES, Split
 from tasks.leaks import Finding, LeakInput, run_leaks
 from tasks.ledger import counts_of, write_ledger
-from tasks.overlaps import Placed, cluster_figures, overlap_table
 from tasks.policy import versions_of
 from tasks.requester import TOKEN
 from tasks.screen import screen
@@ -49,6 +48,8 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
     kept, findings = _without_leaks(spec, clean, decided.split, kept, content.parent, reasons)
     (folder / "content").mkdir()
     forms_digest = put_content(folder / "content", decided.forms)
+    assert decided.proof is not None
+    proof_digest = put_content(folder / "content", decided.proof.model_dump(mode="json"))
     _write_sides(spec, folder, kept)
     for digest in sorted({d for line in kept for d in _digests(line.draft.task)}):
         shutil.copyfile(content / digest, folder / "content" / digest)
@@ -82,10 +83,11 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
         inputs={"clean": sha256_json(require_stage(source, "deid").files)},
         counts=counts,
         forms=forms_digest,
-        certificates_sha256=sha256_json([c.certificate.task_sha256 for c in kept]),
-    )
+        proof=proof_digest,
+        certificates_sha256=sha256_file(folder / "certificates.jsonl"),
+        files={name: sha256_file(folder / name) for name in ("train/manifest.json", "heldout/manifest.json", "splits.json")},
+    ).sealed()
     taskset = in_memory(spec, folder, {t.task_id: t for t in tasks}, decided.forms)
-    placed = _placed(kept, decided.split)
     write_report(
         folder,
         ReportData(
@@ -102,12 +104,8 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
             rule_fit=_rule_fit(spec),
             waivers=spec.waivers,
             screen=screen(spec, ledger, tasks, answers),
-            holdout=_holdout_facts(spec, decided.split, slices, splits),
-            notes=_notes(spec, decided.split),
-            overlaps=overlap_table(
-                placed, group=spec.holdout.group, boundary_us=decided.split.boundary_us, waived=spec.holdout.waived
-            ),
-            clusters=cluster_figures(placed),
+            holdout=_holdout_facts(spec, decided.split, slices),
+            notes=_notes(spec),
         ),
     )
     write_text(folder / "manifest.json", manifest.model_dump_json(indent=1) + "\n")
@@ -125,8 +123,6 @@ def _digests(task: TaskSpec) -> list[str]:
 
 
 def _write_sides(spec: Spec, folder: Path, kept: Sequence[Certified]) -> None:
-    from schemas.files import sha256_file
-
     sides: dict[Side, list[Certified]] = {
         "train": [c for c in kept if c.draft.task.slice == "train"],
         "heldout": [c for c in kept if c.draft.task.slice != "train"],
@@ -268,48 +264,23 @@ def _rule_fit(spec: Spec) -> list[Any]:
     return found
 
 
-def _boundary(split: Split) -> str | None:
-    return iso(split.boundary_us) if split.boundary_us is not None else None
-
-
-def _placed(kept: Sequence[Certified], split: Split) -> list[Placed]:
-    found = []
-    for line in kept:
-        case, task = candidate_of(line.draft), line.draft.task
-        cluster = split.clusters[task.task_id]
-        found.append(Placed(task.task_id, task.slice, case.group, line.draft.requester, cluster, case.started_us, case.closed_us))
-    return found
-
-
-def _holdout_facts(spec: Spec, split: Split, slices: Mapping[str, int], splits: Mapping[str, Any]) -> dict[str, Any]:
+def _holdout_facts(spec: Spec, split: Split, slices: Mapping[str, int]) -> dict[str, Any]:
     return {
         "group": spec.holdout.group,
         "groups_held_out": len(split.groups),
-        "boundary": _boundary(split),
+        "boundary": iso(split.boundary_us) if split.boundary_us is not None else None,
         "embargo_days": {w: round(e / 86_400_000_000, 2) for w, e in split.embargo_us.items()},
-        "dropped": dict(sorted(Counter(split.dropped.values()).items())),
-        "under_a_policy_version_that_training_never_saw": len(splits["unseen_policy"]),
+        "near_duplicates_dropped": len(split.duplicates),
         "slices": dict(slices),
         "waived": dict(spec.holdout.waived),
-        "decided": "anew: the records are of another key or supplier than those of the build before"
-        if split.anew
-        else "once, and kept since",
-        "content_changed_since_the_build_before": len(splits["changed"]),
-        "ids_of_earlier_builds_not_in_this_one": dict(sorted(Counter(splits["gone"].values()).items())),
     }
 
 
-def _notes(spec: Spec, split: Split) -> list[str]:
-    notes = []
+def _notes(spec: Spec) -> list[str]:
+    notes = ["Pseudonymised, not anonymous."]
     if spec.select.allow_no_policy:
         notes.append(
             "No policy documents: tasks of the grade no_policy are judged by outcome and by the rules of the spec alone."
         )
-    if spec.holdout.cannot_promise:
-        notes.append(f"What this hold-out by {spec.holdout.group} cannot promise: {spec.holdout.cannot_promise}")
     notes += [f"Group {name} may cross the hold-out: {reason}." for name, reason in sorted(spec.holdout.waived.items())]
-    if split.boundary_us is None:
-        notes.append("Nothing is held out by time.")
-    if not split.groups:
-        notes.append(f"No {spec.holdout.group} is held out as a whole.")
     return notes

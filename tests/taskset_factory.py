@@ -14,9 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from schemas.episode import RowChange, RowRef, ToolCall
-from schemas.files import put_content, sha256_file, write_json, write_models
+from schemas.files import put_content, read_json, sha256_file, write_json, write_models
+from schemas.proof import PolicyInterval, Proof
+from schemas.records import OutcomeCode
 from schemas.spec import RuleSpec, load_spec
 from schemas.task import (
+    CERTIFICATE_VERSION,
+    CHECK_IDS,
     Answer,
     Certificate,
     Check,
@@ -36,6 +40,22 @@ from schemas.taskset import SideManifest, TaskSetManifest, task_digest
 from tests.taskset_cases import CODES, FORMS, GRANTS, POLICY_TEXTS, STARTS, Case, all_cases, delivered_order, one_line, token
 
 SPEC = Path(__file__).resolve().parent.parent / "tasks" / "specs" / "helpdesk_v1.toml"
+PROOF = Proof(
+    seed=1,
+    token_scope="cross_system",
+    codes={
+        code: OutcomeCode(workflow=workflow, outcome_class="grant" if code in GRANTS else "refuse", label=code)
+        for workflow, codes in CODES.items()
+        for code in codes
+    },
+    rules=load_spec(SPEC).rules,
+    policies=tuple(
+        PolicyInterval(document=document, version=version, start=start, end=end)
+        for version, start, end in ((1, None, "2025-07-01T00:00:00Z"), (2, "2025-07-01T00:00:00Z", None))
+        for document in POLICY_TEXTS[version]
+    ),
+)
+"""What the certificates of the small task set are derived from."""
 HELD_OUT = ("late_grant", "damaged_refused", "cancel_grant", "cancel_refused", "recovery_grant", "goodwill_refused")
 
 
@@ -401,6 +421,7 @@ def build_taskset(folder: Path, *, name: str = "small", cases: tuple[str, ...] =
         if case.key in HELD_OUT:
             sides["heldout"].append(_task(case, token("ORG", "unseen"), content, shared, name, "heldout"))
     certificates = []
+    placed: dict[str, Any] = {}
     for side, pairs in sides.items():
         here = folder / side
         write_models(here / "tasks.jsonl", [task for task, _ in pairs])
@@ -413,11 +434,14 @@ def build_taskset(folder: Path, *, name: str = "small", cases: tuple[str, ...] =
                 taskset=name, side="train" if side == "train" else "heldout", tasks=len(pairs), files=files, ids=digests
             ).model_dump(mode="json"),
         )
+        passed = tuple(Check(id=check, verdict="passed") for check in CHECK_IDS)
         certificates += [
-            Certificate(task_id=i, task_sha256=d, code_version="test", checks=(Check(id="C1", verdict="passed"),))
+            Certificate(task_id=i, task_sha256=d, code_version="test", checks=passed, version=CERTIFICATE_VERSION)
             for i, d in digests.items()
         ]
+        placed |= {t.task_id: {"slice": t.slice, "sha256": digests[t.task_id], "cluster": t.task_id} for t, _ in pairs}
     write_models(folder / "certificates.jsonl", certificates)
+    write_json(folder / "splits.json", {"tasks": placed})
     manifest = TaskSetManifest(
         name=name,
         supplier="sample",
@@ -426,10 +450,20 @@ def build_taskset(folder: Path, *, name: str = "small", cases: tuple[str, ...] =
         inputs={},
         counts={side: len(pairs) for side, pairs in sides.items()},
         forms=content(FORMS),
-        certificates_sha256=sha256_file(folder / "certificates.jsonl"),
+        proof=content(PROOF.model_dump(mode="json")),
     )
     write_json(folder / "manifest.json", manifest.model_dump(mode="json"))
+    seal(folder)
     return folder
+
+
+def seal(folder: Path) -> None:
+    """Binds sides, splits and certificates as they stand now, as a build does at its end (and as who tampers with a set could)."""
+    manifest = TaskSetManifest.model_validate(read_json(folder / "manifest.json"))
+    files = {name: sha256_file(folder / name) for name in ("train/manifest.json", "heldout/manifest.json", "splits.json")}
+    certificates = sha256_file(folder / "certificates.jsonl")
+    sealed = manifest.model_copy(update={"files": files, "certificates_sha256": certificates}).sealed()
+    write_json(folder / "manifest.json", sealed.model_dump(mode="json"))
 
 
 if __name__ == "__main__":

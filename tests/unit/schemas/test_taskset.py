@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from schemas.errors import LeakError, RecordgymError, StageError
+from schemas.task import CERTIFICATE_VERSION
 from schemas.taskset import open_taskset
-from tests.taskset_factory import build_taskset
+from tests.taskset_factory import build_taskset, seal
 
 
 @pytest.fixture
@@ -77,6 +81,73 @@ def test_a_certificate_of_another_content_is_stale(taskset: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(LeakError, match="stale"):
         open_taskset(taskset, "train")
+
+
+def certificates(taskset: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
+    """Changes the rows of certificates.jsonl in place."""
+    path = taskset / "certificates.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    change(rows)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_a_certificate_of_an_unknown_version_is_refused_though_sealed(taskset: Path) -> None:
+    for version in (CERTIFICATE_VERSION - 1, CERTIFICATE_VERSION + 1):
+        certificates(taskset, lambda rows, version=version: [row.update(version=version) for row in rows] and None)
+        seal(taskset)
+        with pytest.raises(LeakError, match=f"of version {version}, this release knows {CERTIFICATE_VERSION}"):
+            open_taskset(taskset, "train")
+
+
+def test_a_certificate_without_one_of_the_checks_does_not_hold_though_sealed(taskset: Path) -> None:
+    certificates(taskset, lambda rows: [row["checks"].pop() for row in rows] and None)
+    seal(taskset)
+    with pytest.raises(LeakError, match=r"does not hold \(without C18\)"):
+        open_taskset(taskset, "train")
+
+
+def test_a_verdict_turned_into_another_is_noticed(taskset: Path) -> None:
+    certificates(taskset, lambda rows: rows[0]["checks"][16].update(verdict="not_applicable"))
+    with pytest.raises(StageError, match=r"certificates\.jsonl is not what was built"):
+        open_taskset(taskset, "train")
+
+
+def test_a_manifest_that_was_edited_is_noticed_by_its_seal(taskset: Path) -> None:
+    edit(taskset / "manifest.json", counts={"train": 3})
+    with pytest.raises(StageError, match="its seal is another"):
+        open_taskset(taskset, "train")
+
+
+def test_a_sides_manifest_that_was_exchanged_is_noticed(taskset: Path) -> None:
+    edit(taskset / "train" / "manifest.json", tasks=3)
+    with pytest.raises(StageError, match=r"train/manifest\.json is not what was built"):
+        open_taskset(taskset, "train")
+
+
+def test_a_manifest_without_a_seal_is_one_of_an_older_release(taskset: Path) -> None:
+    edit(taskset / "manifest.json", seal="")
+    with pytest.raises(StageError, match="older version"):
+        open_taskset(taskset, "train")
+
+
+def test_a_content_that_was_changed_on_disk_is_noticed_when_it_is_read(taskset: Path) -> None:
+    train = open_taskset(taskset, "train")
+    task = next(iter(train.tasks.values()))
+    path = taskset / "content" / task.state[-1]
+    path.write_text(path.read_text().replace("new", "old"))
+    with pytest.raises(StageError, match="do not match the name"):
+        train.state(task)
+
+
+def test_other_code_than_certified_opens_the_same_set(taskset: Path) -> None:
+    certificates(taskset, lambda rows: [row.update(code_version="0123456789abcdef") for row in rows] and None)
+    seal(taskset)
+    assert open_taskset(taskset, "train").tasks
+
+
+def test_the_training_side_opens_where_the_other_was_not_copied(taskset: Path) -> None:
+    shutil.rmtree(taskset / "heldout")
+    assert open_taskset(taskset, "train").tasks
 
 
 def test_a_side_that_says_it_is_the_other_is_refused(taskset: Path) -> None:

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from environments.agents import PANEL, run_episode
 from environments.episode import Episode
+from environments.tool import Context, Tool
+from environments.worlds import records
 from rewards.score import Grader
-from schemas.episode import RowChange, ToolCall
+from schemas.episode import Grade, Journal, RowChange, ToolCall
 from schemas.errors import LeakError
-from schemas.files import read_models, write_models
-from schemas.records import OutcomeCode
+from schemas.files import put_content, read_models, write_models
+from schemas.proof import Placed, Proof
 from schemas.task import Answer, Certificate, Fact, RequesterSpec, TaskSpec
 from schemas.taskset import TaskSet, open_taskset, task_digest
-from tasks.certify import CHECKS, certify_task, constant_outcome_rates
-from tests.taskset_cases import CODES, FORMS, GRANTS
-from tests.taskset_factory import build_taskset
+from tasks.certificates._bench import Bench
+from tasks.certificates.c18_other_orders import other_orders
+from tasks.certify import CHECKS, Placement, certify_task, constant_outcome_rates
+from tests.taskset_factory import PROOF, build_taskset
 
-OUTCOMES = {
-    code: OutcomeCode(workflow=workflow, outcome_class="grant" if code in GRANTS else "refuse", label=code)
-    for workflow, codes in CODES.items()
-    for code in codes
-}
 SOUND = (
     *("late_grant", "late_refused", "damaged_grant", "damaged_refused", "double_grant", "double_refused", "approval_grant"),
     *("approval_refused", "cancel_grant", "cancel_grant_old", "cancel_refused", "recovery_grant", "recovery_refused"),
@@ -44,6 +44,9 @@ def certified(
     small: tuple[TaskSet, dict[str, Answer]],
     key: str,
     change: Callable[[TaskSpec, Answer], tuple[TaskSpec, Answer]] | None = None,
+    *,
+    proof: Proof = PROOF,
+    placement: Placement | None = None,
 ) -> Certificate:
     taskset, answers = small
     task, answer = taskset.tasks[f"small-{key}"], answers[f"small-{key}"]
@@ -51,7 +54,11 @@ def certified(
         task, answer = change(task, answer)
         # One more task set object, so that nothing made of the sound task is reused for the changed one.
         taskset = TaskSet(taskset.folder, taskset.side, taskset.manifest, {task.task_id: task}, taskset.forms)
-    return certify_task(taskset, task, answer, codes=OUTCOMES, forms=FORMS, seed=1)[0]
+    return certify_task(taskset, task, answer, proof, placement or placed(task))[0]
+
+
+def placed(task: TaskSpec, cluster: str = "c", sides: tuple[str, ...] = ("train",)) -> Placement:
+    return Placement(Placed(slice=task.slice, sha256="", cluster=cluster), frozenset(sides))
 
 
 def verdicts(certificate: Certificate) -> dict[str, str]:
@@ -74,7 +81,7 @@ def test_a_sound_task_holds_and_its_writes_alone_do_not_solve_it(small: tuple[Ta
 def test_bounds_are_the_references_return_and_the_worst_of_the_panel(small: tuple[TaskSet, dict[str, Answer]]) -> None:
     taskset, answers = small
     task = taskset.tasks["small-late_grant"]
-    _, bounds = certify_task(taskset, task, answers[task.task_id], codes=OUTCOMES, forms=FORMS, seed=1)
+    _, bounds = certify_task(taskset, task, answers[task.task_id], PROOF, placed(task))
     assert bounds.g_max == pytest.approx(0.9)
     grader, episode = Grader(taskset, answers), Episode(taskset)
     for name in ("do_nothing", "finish_at_once", "escalate_all", "echo"):
@@ -208,7 +215,7 @@ def test_a_reference_with_a_refused_call_fails_c1(small: tuple[TaskSet, dict[str
 
 def test_a_constant_agent_is_right_at_most_at_its_base_rate(small: tuple[TaskSet, dict[str, Answer]]) -> None:
     taskset, answers = small
-    rates = constant_outcome_rates(taskset, answers, codes=OUTCOMES, seed=1)
+    rates = constant_outcome_rates(taskset, answers, codes=PROOF.codes, seed=1)
     assert sum(rate.base_rate for rate in rates) == pytest.approx(1.0)
     assert all(rate.rate <= rate.base_rate for rate in rates)
 
@@ -247,3 +254,220 @@ def test_an_unfinished_task_set_opens_only_for_its_builder(tmp_path: Path) -> No
     assert list(open_taskset(folder, "train", certified=False).tasks) == ["small-late_grant"]
     with pytest.raises(LeakError):
         open_taskset(folder, "train")
+
+
+def detail(certificate: Certificate, check: str) -> str:
+    return next(c.detail for c in certificate.checks if c.id == check)
+
+
+def test_a_policy_version_that_was_not_in_force_fails_c8(small: tuple[TaskSet, dict[str, Answer]]) -> None:
+    late = tuple(
+        p.model_copy(update={"end" if p.version == 1 else "start": "2025-10-01T00:00:00Z"}) if p.document == "orders" else p
+        for p in PROOF.policies
+    )
+    found = certified(small, "cancel_refused", proof=PROOF.model_copy(update={"policies": late}))
+    assert verdicts(found)["C8"] == "failed"
+    assert "orders" in detail(found, "C8")
+
+
+def test_two_versions_in_force_at_once_fail_c8(small: tuple[TaskSet, dict[str, Answer]]) -> None:
+    open_ended = tuple(p.model_copy(update={"end": None}) for p in PROOF.policies)
+    assert verdicts(certified(small, "late_grant", proof=PROOF.model_copy(update={"policies": open_ended})))["C8"] == "failed"
+
+
+def test_a_version_ends_at_the_very_instant_at_which_the_next_begins(small: tuple[TaskSet, dict[str, Answer]]) -> None:
+    start = small[0].tasks["small-late_grant"].started_at
+    at_start = tuple(p.model_copy(update={"end" if p.version == 1 else "start": start}) for p in PROOF.policies)
+    assert verdicts(certified(small, "late_grant", proof=PROOF.model_copy(update={"policies": at_start})))["C8"] == "passed"
+
+
+def test_a_task_that_leaves_out_a_rule_in_force_fails_c8(small: tuple[TaskSet, dict[str, Answer]]) -> None:
+    def lenient(task: TaskSpec, answer: Answer) -> tuple[TaskSpec, Answer]:
+        return task.model_copy(update={"rules": tuple(r for r in task.rules if r.id != "refund_limit")}), answer
+
+    found = certified(small, "late_grant", lenient)
+    assert verdicts(found)["C8"] == "failed"
+    assert "refund_limit" in detail(found, "C8")
+
+
+def test_a_reference_that_a_rule_in_force_forbids_fails_c8_though_the_task_has_softer_parameters(
+    small: tuple[TaskSet, dict[str, Answer]],
+) -> None:
+    strict = tuple(
+        r.model_copy(update={"parameters": {**r.parameters, "days": 1}}) if r.id == "refund_window_v2" else r for r in PROOF.rules
+    )
+
+    def same(task: TaskSpec, answer: Answer) -> tuple[TaskSpec, Answer]:
+        rules = tuple(
+            r.model_copy(update={"parameters": {**r.parameters, "days": 1}}) if r.id == "refund_window_v2" else r
+            for r in task.rules
+        )
+        return task.model_copy(update={"rules": rules}), answer
+
+    found = certified(small, "late_grant", same, proof=PROOF.model_copy(update={"rules": strict}))
+    assert verdicts(found)["C8"] == "failed"
+    assert "refund_window_v2" in detail(found, "C8")
+
+
+@pytest.mark.parametrize("where", ["opening", "fact", "label", "state"])
+def test_an_answer_that_can_be_read_fails_c10(small: tuple[TaskSet, dict[str, Answer]], where: str) -> None:
+    code = "refund_granted"
+    proof = PROOF
+    if where == "label":
+        told = PROOF.codes[code].model_copy(update={"label": "I have something back"})
+        proof = PROOF.model_copy(update={"codes": {**PROOF.codes, code: told}})
+
+    def tell(task: TaskSpec, answer: Answer) -> tuple[TaskSpec, Answer]:
+        if where == "opening":
+            opening = task.opening.model_copy(update={"text": f"{task.opening.text} ({code.upper()})"})
+            return task.model_copy(update={"opening": opening}), answer
+        if where == "fact":
+            fact = Fact(id="z", slots=("z",), question="What did they decide?", answer=f"They said {code}.")
+            return task.model_copy(update={"requester": RequesterSpec(facts=(*task.requester.facts, fact))}), answer
+        if where == "state":
+            part = {"helpdesk": {"ticket": {"TICKET_0000000A": {"requester_id": "USER_1", "note": f"see {code}"}}}}
+            digest = put_content(small[0].folder / "content", part)
+            return task.model_copy(update={"state": (*task.state, digest)}), answer
+        return task, answer
+
+    found = certified(small, "late_grant", tell, proof=proof)
+    assert verdicts(found)["C10"] == "failed"
+    assert "something back" not in detail(found, "C10")
+
+
+def test_a_typed_answer_that_the_opening_tells_fails_c10(small: tuple[TaskSet, dict[str, Answer]]) -> None:
+    def typed(task: TaskSpec, answer: Answer) -> tuple[TaskSpec, Answer]:
+        opening = task.opening.model_copy(update={"text": f"{task.opening.text} It is 4711 days late."})
+        outcome = answer.outcome.model_copy(update={"kind": "answer", "answer": {"days": 4711}, "changes": ()})
+        return task.model_copy(update={"opening": opening}), answer.model_copy(update={"outcome": outcome})
+
+    assert verdicts(certified(small, "late_grant", typed))["C10"] == "failed"
+
+
+@pytest.mark.parametrize("fault", ["raises", "reads the answers", "changes the shared rows", "says where it lies"])
+def test_a_tool_that_junk_breaks_or_that_reaches_the_graders_files_fails_c12(
+    small: tuple[TaskSet, dict[str, Answer]], fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = small[0].folder
+
+    def bad(tool: Tool) -> Tool:
+        def run(context: Context, arguments: dict[str, Any]) -> Any:
+            if fault == "raises" and "/" in str(arguments.get("order_id")):
+                raise KeyError("order_id")
+            if fault == "reads the answers":
+                (folder / "train" / "answers.jsonl").read_bytes()
+            if fault == "says where it lies":
+                return {**tool.run(context, arguments), "path": str(folder)}
+            result = tool.run(context, arguments)
+            if fault == "changes the shared rows":
+                context.state.base.layers[-1].rows["orders"]["order"]["ORDER_0000000F"] = {}
+            return result
+
+        return replace(tool, run=run)
+
+    real = records.all_tools
+
+    def tools(taskset: TaskSet, task: TaskSpec, shared: dict[object, object]) -> dict[str, Tool]:
+        return {n: bad(t) if n == "get_order" else t for n, t in real(taskset, task, shared).items()}
+
+    monkeypatch.setattr(records, "all_tools", tools)
+    taskset = TaskSet(folder, "train", small[0].manifest, small[0].tasks, small[0].forms)
+    found = certified((taskset, small[1]), "late_grant", lambda task, answer: (task.model_copy(), answer))
+    assert verdicts(found)["C12"] == "failed", detail(found, "C12")
+    assert "get_order" in detail(found, "C12") or fault == "changes the shared rows"
+
+
+def test_an_outcome_that_does_not_need_its_record_fails_c14(small: tuple[TaskSet, dict[str, Answer]]) -> None:
+    def unneeded(task: TaskSpec, answer: Answer) -> tuple[TaskSpec, Answer]:
+        finish = answer.reference[-1]
+        account = next(s.call.arguments["account_id"] for s in answer.reference if s.call.tool == "get_account")
+        looked = answer.reference[0].model_copy(
+            update={"call": ToolCall(tool="get_account", arguments={"account_id": account}), "required_by": ()}
+        )
+        return task.model_copy(update={"rules": ()}), answer.model_copy(
+            update={
+                "outcome": answer.outcome.model_copy(update={"about": account, "changes": ()}),
+                "reference": (
+                    looked,
+                    finish.model_copy(
+                        update={"call": ToolCall(tool="resolve", arguments={**finish.call.arguments, "about": account})}
+                    ),
+                ),
+            }
+        )
+
+    found = certified(small, "late_refused", unneeded)
+    assert verdicts(found)["C14"] == "failed"
+
+
+def test_two_tokens_for_one_person_fail_c15_and_a_scope_per_source_is_not_applicable(
+    small: tuple[TaskSet, dict[str, Answer]],
+) -> None:
+    def split(task: TaskSpec, answer: Answer) -> tuple[TaskSpec, Answer]:
+        return task.model_copy(update={"opening": task.opening.model_copy(update={"requester_name": "PERSON_0000AAAA"})}), answer
+
+    assert verdicts(certified(small, "recovery_grant"))["C15"] == "passed"
+    assert verdicts(certified(small, "recovery_grant", split))["C15"] == "failed"
+    own = PROOF.model_copy(update={"token_scope": "per_source"})
+    found = certified(small, "recovery_grant", proof=own)
+    assert verdicts(found)["C15"] == "not_applicable"
+    assert "per_source" in detail(found, "C15")
+
+
+@pytest.mark.parametrize(
+    "placement",
+    [
+        Placement(None),
+        Placement(Placed(slice="both", sha256="", cluster="c"), frozenset({"heldout"})),
+        Placement(Placed(slice="train", sha256="", cluster=""), frozenset({"train"})),
+        Placement(Placed(slice="train", sha256="", cluster="c"), frozenset({"train", "heldout"})),
+    ],
+    ids=["nowhere", "another slice", "no cluster", "a cluster on both sides"],
+)
+def test_a_task_whose_place_is_not_recorded_or_crossed_fails_c16(
+    small: tuple[TaskSet, dict[str, Answer]], placement: Placement
+) -> None:
+    assert verdicts(certified(small, "late_grant", placement=placement))["C16"] == "failed"
+
+
+def test_a_grader_that_wants_one_order_or_one_wording_fails_c18(
+    small: tuple[TaskSet, dict[str, Answer]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, answer = small[0].tasks["small-goodwill_refused"], small[1]["small-goodwill_refused"]
+    real = Grader.grade
+    recorded = [s.call.tool for s in answer.reference]
+
+    def in_this_order(self: Grader, journal: Journal) -> Grade:
+        grade = real(self, journal)
+        made = [e.call.tool for e in journal.entries]
+        return grade if made == recorded else grade.model_copy(update={"full": False})
+
+    assert verdicts(certified(small, task.task_id.removeprefix("small-")))["C18"] == "passed"
+    monkeypatch.setattr(Grader, "grade", in_this_order)
+    assert verdicts(certified(small, task.task_id.removeprefix("small-")))["C18"] == "failed"
+
+
+def test_other_orders_keep_every_dependency(small: tuple[TaskSet, dict[str, Answer]]) -> None:
+    taskset, answers = small
+    orders = 0
+    for key in SOUND:
+        task, answer = taskset.tasks[f"small-{key}"], answers[f"small-{key}"]
+        bench = Bench(taskset, task, answer, PROOF, placed(task), Grader(taskset, {task.task_id: answer}), Episode(taskset))
+        for order in other_orders(bench):
+            orders += 1
+            assert sorted(order) == list(range(len(answer.reference)))
+            assert order[-1] == len(answer.reference) - 1
+            for at, step in enumerate(answer.reference):
+                needed = [int(s.split()[1]) for s in step.derived_from.values() if s.startswith("step")]
+                assert all(order.index(one) < order.index(at) for one in needed)
+    assert orders > len(SOUND) // 2
+
+
+def test_another_grader_gives_other_digests_of_its_grades(
+    small: tuple[TaskSet, dict[str, Answer]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = certified(small, "late_grant")
+    monkeypatch.setattr("rewards.score.efficiency", lambda calls, reference, most: 1.0)
+    after = certified(small, "late_grant")
+    assert after.checks == before.checks
+    assert after.grades_sha256 != before.grades_sha256

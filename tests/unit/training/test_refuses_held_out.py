@@ -15,7 +15,7 @@ from schemas.files import read_models, sha256_file, write_json, write_models
 from schemas.heldout import refuse_held_out
 from schemas.task import Answer, TaskSpec
 from schemas.taskset import open_taskset
-from tests.taskset_factory import build_taskset
+from tests.taskset_factory import build_taskset, seal
 from training.corpus import read_trajectories
 from training.lab import open_training_side
 
@@ -37,6 +37,7 @@ def folder(tmp_path: Path) -> Path:
     for name, model in (("tasks.jsonl", TaskSpec), ("answers.jsonl", Answer)):
         write_models(held / name, [row.model_copy(update={"canary": CANARY}) for row in read_models(held / name, model)])
     rehash(held, canary=CANARY)
+    seal(made)
     return made
 
 
@@ -130,6 +131,7 @@ def guard(folder: Path, tasks: dict[str, TaskSpec]) -> None:
 
 def test_each_sign_alone_is_enough_to_refuse(folder: Path) -> None:
     guard(folder, open_taskset(folder, "train").tasks)
+    (folder / "splits.json").unlink()
     rows = held_rows(folder)
     with pytest.raises(LeakError, match=r"is held out \(unseen_organisations\)"):
         guard(folder, {t: row.model_copy(update={"canary": ""}) for t, row in rows.items()})

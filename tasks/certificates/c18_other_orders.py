@@ -1,0 +1,110 @@
+"""Independent steps in another order, and messages in other words, are still full: work is asked for, not one script.
+
+Two steps depend on one another where one names a value that the other was the first to show (`derived_from`), where a rule
+demands one before the other, or where both write. Other words are the training forms that ask for the same slots.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+from schemas.episode import ToolCall
+from schemas.task import Fact
+from tasks.certificates._bench import Bench, CertificateCheck, Said
+
+ORDERS = 4
+"""Other orders that are replayed, at most."""
+WORDINGS = 2
+"""Other wordings that are replayed, at most."""
+
+
+def run(bench: Bench) -> Said:
+    orders = other_orders(bench)
+    for order in orders:
+        if not bench.play([bench.calls[at] for at in order]).grade.full:
+            return "failed", f"not full in the order {' '.join(map(str, order))}"
+    wordings = list(_wordings(bench))
+    for number, calls in enumerate(wordings):
+        if not bench.play(calls).grade.full:
+            return "failed", f"not full in other words ({number})"
+    if not orders and not wordings:
+        return "not_applicable", "no two steps are independent, and no message has another form"
+    return "passed", f"{len(orders)} orders, {len(wordings)} wordings"
+
+
+def other_orders(bench: Bench) -> list[tuple[int, ...]]:
+    """Up to ORDERS orders of the reference's steps that keep every dependency, the recorded one left out."""
+    before = _before(bench)
+    count = len(before)
+    recorded = tuple(range(count))
+    found: dict[tuple[int, ...], None] = {}
+    draw = random.Random(bench.task.task_id)
+    for turn in range(3 * ORDERS):
+        left, order = set(recorded), []
+        while left:
+            ready = sorted(at for at in left if not before[at] & left)
+            chosen = ready[-1] if turn == 0 else draw.choice(ready)
+            order.append(chosen)
+            left.discard(chosen)
+        if tuple(order) != recorded:
+            found[tuple(order)] = None
+        if len(found) == ORDERS:
+            break
+    return list(found)
+
+
+def _before(bench: Bench) -> list[set[int]]:
+    """For each step those that must come before it."""
+    steps, entries = bench.answer.reference, bench.whole().journal.entries
+    told_at: dict[str, int] = {}
+    for at, entry in enumerate(entries):
+        for fact in entry.told:
+            told_at.setdefault(fact, at)
+    before: list[set[int]] = []
+    for at, step in enumerate(steps):
+        needed: set[int] = set()
+        for source in step.derived_from.values():
+            kind, _, name = source.partition(" ")
+            if kind == "step" and name.isdigit():
+                needed.add(int(name))
+            elif kind == "fact" and name in told_at:
+                needed.add(told_at[name])
+            elif kind == "policy":
+                needed |= {i for i in range(at) if bench.tools[steps[i].call.tool].system == "policies"}
+        if not step.planned or bench.tools[step.call.tool].effect is not None:
+            needed |= set(range(at))  # what people did stays in its order, after what the rules demand to be looked at first
+        before.append({i for i in needed if i < at})
+    return before
+
+
+def _wordings(bench: Bench) -> Iterator[list[ToolCall]]:
+    """The reference with each message replaced by training forms that ask for the slots which it asked for."""
+    speak = bench.speaks
+    entries = bench.whole().journal.entries
+    facts = {fact.id: fact for fact in bench.task.requester.facts}
+    for turn in range(WORDINGS):
+        calls, changed = list(bench.calls), False
+        for at, entry in enumerate(entries):
+            asked = [facts[i] for i in entry.told if i in facts and not facts[i].volunteered]
+            if entry.call.tool != speak or not asked:
+                continue
+            texts = [_form(bench, fact, turn, str(entry.call.arguments.get("text", ""))) for fact in asked]
+            if all(texts):
+                calls[at] = ToolCall(tool=entry.call.tool, arguments={"text": " ".join(dict.fromkeys(t for t in texts if t))})
+                changed = True
+        if changed:
+            yield calls
+
+
+def _form(bench: Bench, fact: Fact, turn: int, said: str) -> str | None:
+    """A training form for the first slot that has one other than what was said."""
+    asks = bench.forms.get("ask", {})
+    for slot in fact.slots:
+        others: Sequence[str] = [text for text in asks.get(slot, ()) if text not in said]
+        if others:
+            return others[turn % len(others)]
+    return None
+
+
+CHECK = CertificateCheck("C18", run)
