@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from schemas.errors import StageError
 from schemas.files import read_json, sha256_file
+from tasks.audits._types import chosen
 
 DOMAINS = Path("data/tau2/domains")
 CODE = Path("src/tau2/domains")
@@ -30,12 +30,7 @@ def choose_domains(path: Path, wanted: Sequence[str]) -> list[str]:
     there = sorted(p.parent.name for p in (path / CODE).glob("*/environment.py"))
     if not there:
         raise StageError(f"{path / CODE} holds no domain (a folder with environment.py)")
-    for name in wanted:
-        if name not in there:
-            close = difflib.get_close_matches(name, there, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise StageError(f"{path / CODE} has no domain {name!r}{hint} (there: {', '.join(there)})")
-    return list(dict.fromkeys(wanted)) or there
+    return chosen(path / CODE, there, wanted)
 
 
 def missing_data(path: Path, domain: str) -> str:

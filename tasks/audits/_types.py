@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from schemas.errors import StageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,9 @@ class Measure:
     applies: bool = True
     """False: not applicable or could not be run; `note` says why."""
     ids: tuple[str, ...] = ()
-    """Tasks counted (those of `judged` left out)."""
+    """Tasks counted."""
+    judged_ids: tuple[str, ...] = ()
+    """Tasks of `judged`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +77,13 @@ class Audit:
     about: str
     """One line for --help: which task set, what stands at the path."""
     run: Callable[[Asked], AuditResult]
+
+
+def chosen(place: Path, there: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """The domains wanted, each once, or all that are there. Raises StageError with a "did you mean" for an unknown one."""
+    for name in wanted:
+        if name not in there:
+            close = difflib.get_close_matches(name, there, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise StageError(f"{place} has no domain {name!r}{hint} (there: {', '.join(there)})")
+    return list(dict.fromkeys(wanted)) or list(there)

@@ -243,16 +243,16 @@ def _measures(
         if not rows:
             return Measure(key, certificate, label, applies=False, note="no task has such an episode")
         full = tuple(str(p.task["id"]) for p in rows if "full" in p.runs[key])
-        judged = sum("judge" in p.runs[key] and "full" not in p.runs[key] for p in rows)
-        return Measure(key, certificate, label, len(full), len(rows), judged, wanted, note, ids=full)
+        judged = tuple(str(p.task["id"]) for p in rows if "judge" in p.runs[key] and "full" not in p.runs[key])
+        return Measure(key, certificate, label, len(full), len(rows), len(judged), wanted, note, True, full, judged)
 
     def each(key: str, label: str, certificate: str, note: str) -> Measure:
         made = [(p, v) for p in played for v in p.runs.get(key, ())]
         if not made:
             return Measure(key, certificate, label, applies=False, note="no task has such an episode")
-        full = [p for p, v in made if v == "full"]
-        ids = tuple(dict.fromkeys(str(p.task["id"]) for p in full))
-        return Measure(key, certificate, label, len(full), len(made), sum(v == "judge" for _, v in made), "0", note, ids=ids)
+        full, judged = ([str(p.task["id"]) for p, v in made if v == said] for said in ("full", "judge"))
+        ids, judged_ids = (tuple(dict.fromkeys(some)) for some in (full, judged))
+        return Measure(key, certificate, label, len(full), len(made), len(judged), "0", note, True, ids, judged_ids)
 
     def tasks(
         key: str, certificate: str, label: str, which: Callable[[Played], bool], wanted: str = "", note: str = ""

@@ -20,6 +20,7 @@ RECIPES = {
     "weekdays": "test_rule_contract.py",
     "credential_field": "test_leak_contract.py",
     "plate": "test_detector_contract.py",
+    "pairs": "test_audit_contract.py",
 }
 
 
