@@ -83,9 +83,9 @@ explain: taskset ## why a record became a task, and where what the agent sees co
 train: taskset ## warm start, PPO and held-out evaluation on the CPU -> data/runs/<id>
 	@$(PY) -m training.ppo --taskset $(TASKSET) $(ARGS)
 
-report: taskset ## where the reports of the task set and of its runs lie
-	@ls -1 "$(DATA)/tasksets/$(TASKSET)/report.html"
-	@ls -1d "$(DATA)"/runs/*/ 2>/dev/null || echo 'no runs yet: make train'
+report: taskset ## the task set's report once more, its verdict, and where the reports of its runs lie (fails where it says FAIL)
+	@ls -1 "$(DATA)"/runs/*/report.md 2>/dev/null || echo 'no runs yet: make train'
+	@$(PY) -m tasks report $(TASKSET)
 
 test: $(READY) ## every test (TEST=tests/unit/rewards for some)
 	@$(PY) -m pytest -n $(TEST_WORKERS) --dist loadfile $(TEST)

@@ -130,6 +130,8 @@ class HoldoutSpec(Frozen):
     embargo_percentile: float = 0.99
     waived: dict[str, str] = Field(default_factory=dict)
     """Group that may cross -> signed reason."""
+    cannot_promise: str = ""
+    """What holding out by this group does not promise; needed for any group but the organisation, and said in the report."""
     min_per_slice: int = 0
 
 
@@ -225,6 +227,9 @@ def _cross_faults(raw: dict[str, Any]) -> list[str]:
         for name in named if isinstance(named, list | tuple) else ():
             if name not in known:
                 faults.append(f"rules.{index}.workflows: {name!r} is not a workflow ({', '.join(sorted(known))})")
+    holdout = raw.get("holdout")
+    if isinstance(holdout, dict) and holdout.get("group", "organisation") != "organisation" and not holdout.get("cannot_promise"):
+        faults.append(f"holdout.cannot_promise: a hold-out by {holdout['group']!r} has to say what it cannot promise")
     tokens = raw.get("tokens")
     scope = tokens.get("scope") if isinstance(tokens, dict) else None
     if scope in ("per_supplier", "cross_system") and raw["tokens"].get("agreement") is None:

@@ -1,5 +1,5 @@
 """`python -m tasks --spec FILE`: clean records -> certified tasks. `python -m tasks explain TASKSET TASK [FIELD]`: why, and
-from where."""
+from where. `python -m tasks report TASKSET`: the verdict and its page again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ Builds a task set: data/clean/<supplier> -> data/tasksets/<name>.
                                                            (FIELD: opening/text, or system/kind/record/field as explain lists
                                                            them)
   python -m tasks audit tau2:PATH                          our certificates on somebody else's task set; --help lists them
+  python -m tasks report helpdesk_v1                       the page of its report once more, from what the build stored
 
+Exit codes: 0 where the report says PASS, 1 where it says FAIL, 2 where the command could not do its work.
 Needs the stage before it: python -m deid --spec FILE.
 """
 
@@ -48,6 +50,21 @@ def _explain_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _report_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tasks report",
+        description="Writes report.html again from report.json, says the verdict of today, and exits with 1 where it is FAIL.",
+    )
+    parser.add_argument("taskset", help="name of the task set, e.g. helpdesk_v1, or its folder")
+    return parser
+
+
+def _taskset(name: str) -> Path:
+    from schemas.paths import taskset_dir
+
+    return Path(name) if Path(name).is_dir() else taskset_dir(name)
+
+
 def main(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["explain"]:
         from tasks.explain import explain
@@ -59,13 +76,20 @@ def main(arguments: Sequence[str]) -> int:
         from tasks.audit import main as audit
 
         return audit(arguments[1:])
+    if arguments[:1] == ["report"]:
+        from tasks.report import render_again, verdict
+
+        folder = _taskset(_report_parser().parse_args(arguments[1:]).taskset)
+        sound = render_again(folder)
+        print(verdict(folder)[1])
+        return 0 if sound else 1
     from schemas.spec import load_spec
     from tasks.build import build, summary
 
     asked = _parser().parse_args(arguments)
     result = build(load_spec(asked.spec), workers=asked.workers, quiet=asked.quiet)
     print(summary(result))
-    return 0
+    return 0 if result.sound else 1
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from tasks.draft import work_shard
 from tasks.holdout import SLICES
 from tasks.ledger import counts_of, difficulty_shares, funnel_table, read_ledger
 from tasks.publish import write_taskset
+from tasks.report import verdict
 from tasks.shard import DECLARED, Draft, Fit, ShardWork, outcome_codes
 from tasks.trivial import Request, out_of_fold
 
@@ -47,7 +48,9 @@ class BuildResult:
     ran: bool
     table: str
     sound: bool
-    """True if every leak check passed or is waived."""
+    """True if the report's verdict is "passed" today: certificates, leak checks, hold-out and quality suite."""
+    verdict: str
+    """That, with the reasons, as plain text."""
 
 
 def build(spec: Spec, *, workers: int = 0, quiet: bool = False) -> BuildResult:
@@ -61,7 +64,7 @@ def build(spec: Spec, *, workers: int = 0, quiet: bool = False) -> BuildResult:
     folder = taskset_dir(spec.name)
     ledger = read_ledger(folder / "ledger.parquet")
     slices: dict[str, int] = {name: manifest.counts.get(f"slice.{name}", 0) for name in SLICES}
-    return BuildResult(folder, dict(manifest.counts), ran, funnel_table(ledger, slices), manifest.counts["leaks_open"] == 0)
+    return BuildResult(folder, dict(manifest.counts), ran, funnel_table(ledger, slices), *verdict(folder))
 
 
 def _draft_stage(spec: Spec, source: Path, made: Manifest) -> Stage:
@@ -176,7 +179,6 @@ def summary(result: BuildResult) -> str:
     shares = difficulty_shares(read_ledger(result.folder / "ledger.parquet"))
     lines = [result.table, ""]
     lines += [f"{name}: {json.dumps(value)}" for name, value in shares.items()]
-    if not result.sound:
-        lines.append(f"LEAK CHECKS ARE OPEN: {result.counts['leaks_open']} (see {result.folder / 'report.html'})")
+    lines.append(result.verdict)
     lines.append(f"{state}: {result.folder}")
     return "\n".join(lines)

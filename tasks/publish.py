@@ -14,11 +14,12 @@ from schemas.spec import Spec
 from schemas.task import LedgerRow, TaskSpec
 from schemas.taskset import SideManifest, TaskSet, TaskSetManifest
 from tasks.case import Clean, iso, open_clean, us
-from tasks.certified import CODE, Certified, Decided, canary_of, drafts_dir, in_memory
+from tasks.certified import CODE, Certified, Decided, canary_of, candidate_of, drafts_dir, in_memory
 from tasks.certify import constant_outcome_rates
 from tasks.holdout import SLICES, Split
 from tasks.leaks import Finding, LeakInput, run_leaks
 from tasks.ledger import counts_of, write_ledger
+from tasks.overlaps import Placed, cluster_figures, overlap_table
 from tasks.policy import versions_of
 from tasks.requester import TOKEN
 from tasks.screen import screen
@@ -88,6 +89,7 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
         files={name: sha256_file(folder / name) for name in ("train/manifest.json", "heldout/manifest.json", "splits.json")},
     ).sealed()
     taskset = in_memory(spec, folder, {t.task_id: t for t in tasks}, decided.forms)
+    placed = _placed(kept, decided.split)
     write_report(
         folder,
         ReportData(
@@ -104,8 +106,12 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
             rule_fit=_rule_fit(spec),
             waivers=spec.waivers,
             screen=screen(spec, ledger, tasks, answers),
-            holdout=_holdout_facts(spec, decided.split, slices),
-            notes=_notes(spec),
+            holdout=_holdout_facts(spec, decided.split, slices, splits),
+            notes=_notes(spec, decided.split),
+            overlaps=overlap_table(
+                placed, group=spec.holdout.group, boundary_us=decided.split.boundary_us, waived=spec.holdout.waived
+            ),
+            clusters=cluster_figures(placed),
         ),
     )
     write_text(folder / "manifest.json", manifest.model_dump_json(indent=1) + "\n")
@@ -264,23 +270,48 @@ def _rule_fit(spec: Spec) -> list[Any]:
     return found
 
 
-def _holdout_facts(spec: Spec, split: Split, slices: Mapping[str, int]) -> dict[str, Any]:
+def _boundary(split: Split) -> str | None:
+    return iso(split.boundary_us) if split.boundary_us is not None else None
+
+
+def _placed(kept: Sequence[Certified], split: Split) -> list[Placed]:
+    found = []
+    for line in kept:
+        case, task = candidate_of(line.draft), line.draft.task
+        cluster = split.clusters[task.task_id]
+        found.append(Placed(task.task_id, task.slice, case.group, line.draft.requester, cluster, case.started_us, case.closed_us))
+    return found
+
+
+def _holdout_facts(spec: Spec, split: Split, slices: Mapping[str, int], splits: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "group": spec.holdout.group,
         "groups_held_out": len(split.groups),
-        "boundary": iso(split.boundary_us) if split.boundary_us is not None else None,
+        "boundary": _boundary(split),
         "embargo_days": {w: round(e / 86_400_000_000, 2) for w, e in split.embargo_us.items()},
-        "near_duplicates_dropped": len(split.duplicates),
+        "dropped": dict(sorted(Counter(split.dropped.values()).items())),
+        "under_a_policy_version_that_training_never_saw": len(splits["unseen_policy"]),
         "slices": dict(slices),
         "waived": dict(spec.holdout.waived),
+        "decided": "anew: the records are of another key or supplier than those of the build before"
+        if split.anew
+        else "once, and kept since",
+        "content_changed_since_the_build_before": len(splits["changed"]),
+        "ids_of_earlier_builds_not_in_this_one": dict(sorted(Counter(splits["gone"].values()).items())),
     }
 
 
-def _notes(spec: Spec) -> list[str]:
-    notes = ["Pseudonymised, not anonymous."]
+def _notes(spec: Spec, split: Split) -> list[str]:
+    notes = []
     if spec.select.allow_no_policy:
         notes.append(
             "No policy documents: tasks of the grade no_policy are judged by outcome and by the rules of the spec alone."
         )
+    if spec.holdout.cannot_promise:
+        notes.append(f"What this hold-out by {spec.holdout.group} cannot promise: {spec.holdout.cannot_promise}")
     notes += [f"Group {name} may cross the hold-out: {reason}." for name, reason in sorted(spec.holdout.waived.items())]
+    if split.boundary_us is None:
+        notes.append("Nothing is held out by time.")
+    if not split.groups:
+        notes.append(f"No {spec.holdout.group} is held out as a whole.")
     return notes

@@ -10,51 +10,17 @@ from pathlib import Path
 import pytest
 
 from schemas.files import read_json
-from schemas.plugins import plugin_names
-from schemas.spec import WaiverSpec
-from schemas.task import Certificate, Check, LedgerRow, ScoreBounds
-from tasks.certify import CHECKS, ConstantRate
+from schemas.task import LedgerRow
+from tasks.certify import ConstantRate
+from tasks.figures import ReportData, faults, summary
 from tasks.leaks import Finding
-from tasks.report import ReportData, RuleFit, faults, render_again, summary, write_report
-from tests.unit.tasks.leak_inputs import leak_input
-
-WAIVER = WaiverSpec(check="group_overlap", path="groups/user", reason="shared users", signed_by="A. Signer", expires="2027-01-01")
-
-
-def certificate(task_id: str, **verdicts: str) -> Certificate:
-    checks = [Check.model_validate({"id": name, "verdict": verdicts.get(name, "passed")}) for name in CHECKS]
-    return Certificate(task_id=task_id, task_sha256="0" * 64, code_version="test", checks=tuple(checks))
+from tasks.report import render_again, write_report
+from tests.unit.tasks.report_inputs import certificate, report_data
 
 
 @pytest.fixture(scope="module")
 def good() -> ReportData:
-    made = leak_input(tasks=24)
-    ledger = [
-        LedgerRow(record_id=f"r{i}", kind="ticket", workflow=t.workflow, kept=True, reason="kept", difficulty=("ambiguous",))
-        for i, t in enumerate(made.tasks)
-    ]
-    ledger += [
-        LedgerRow(record_id="x1", kind="ticket", workflow="refund", kept=False, reason="off_system", difficulty=("ambiguous",)),
-        LedgerRow(record_id="x2", kind="ticket", workflow=None, kept=False, reason="no_outcome"),
-    ]
-    findings = [Finding(name, "passed", detail="24 tasks") for name in plugin_names("tasks.leaks")]
-    return ReportData(
-        name="small",
-        supplier="sample",
-        spec_sha256="a" * 64,
-        code_version="test",
-        ledger=ledger,
-        tasks=made.tasks,
-        answers={k: a.model_copy(update={"bounds": ScoreBounds(g_min=-1.0, g_max=0.9)}) for k, a in made.answers.items()},
-        certificates=[certificate(t.task_id, C17="not_applicable") for t in made.tasks],
-        findings=findings,
-        constant_rates=[ConstantRate("refund_granted", 0.3, 0.0)],
-        rule_fit=(RuleFit("r", "At most 1.", True, 40, 2), RuleFit("q", "Read <first>.", False, 0, 0)),
-        waivers=(WAIVER,),
-        screen={"refund": {"volume": 20, "systems": 3}},
-        holdout={"boundary": "2025-09-01"},
-        notes=("Held out by organisation.",),
-    )
+    return report_data()
 
 
 def test_funnel_adds_up_and_kept_shares_are_told_by_difficulty(good: ReportData) -> None:
@@ -67,7 +33,7 @@ def test_report_passes_and_gives_the_same_bytes_twice_whatever_the_order(good: R
     assert write_report(tmp_path / "a", good)
     turned = replace(good, ledger=good.ledger[::-1], tasks=good.tasks[::-1], certificates=good.certificates[::-1])
     assert write_report(tmp_path / "b", replace(turned, findings=good.findings[::-1]))
-    for name in ("report.json", "report.html"):
+    for name in ("report.json", "quality.json", "report.html"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     before = (tmp_path / "a" / "report.html").read_bytes()
     assert render_again(tmp_path / "a")
@@ -91,7 +57,8 @@ def test_page_needs_no_script_and_no_other_host(good: ReportData, tmp_path: Path
     page = _Page()
     page.feed(text)
     assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
-    assert not {"src", "href", "action"} & {name for name, _ in page.attributes}
+    assert not {"src", "srcset", "action", "data", "ping"} & {name for name, _ in page.attributes}
+    assert all((value or "").startswith("#") for name, value in page.attributes if name == "href")
     assert not re.search(r"https?:|//[a-z]|url\(|@import", text)
     assert "pseudonymised, not anonymous" in text
     assert "Read &lt;first&gt;." in text
