@@ -184,7 +184,8 @@ class Row:
     def mark(self, record: tuple[str, str, str], mark: str, at: Stamp | None, order: Order, value: str | None = None) -> None:
         """Notes for records.parquet when a record was opened, closed or decided (see MARK_COLUMNS)."""
         named = dict(zip(("system", "kind", "record_id"), record, strict=True))
-        ts = at.at if at else None
+        # Whoever opens a case sets its cut: of a repeated local hour the earlier instant, where the event itself takes the later.
+        ts = (at.as_cut if mark == "opened" else at.at) if at else None
         self._output.marks.append({**named, "mark": mark, "value": value, "ts": ts, **self._order(order)})
 
     def owner(

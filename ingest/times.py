@@ -34,6 +34,13 @@ class Stamp:
     text: str
     zone: str
     grain_s: int
+    earliest: datetime | None = None
+    """The earlier of the two instants that a repeated local hour may mean: what a cut takes. None: there is only `at`."""
+
+    @property
+    def as_cut(self) -> datetime | None:
+        """The instant that counts where this time *is* the cut (a request arrived then)."""
+        return self.earliest or self.at
 
 
 def shape_of(text: str) -> str:
@@ -118,7 +125,8 @@ def from_local(text: str, zone: str, time_format: str, role: Literal["event", "c
         raise TimeFault("not a time of the declared format", shape_of(text), time_format) from error
     if local.tzinfo is not None:
         return Stamp(to_utc(local, text), text, zone, grain_of(time_format))
-    return Stamp(instant(local, zone, role, text), text, zone, grain_of(time_format))
+    at = instant(local, zone, role, text)
+    return Stamp(at, text, zone, grain_of(time_format), _earlier(local, zone, at))
 
 
 def instant(local: datetime, zone: str, role: Literal["event", "cut"] = "event", text: str = "") -> datetime:
@@ -128,6 +136,11 @@ def instant(local: datetime, zone: str, role: Literal["event", "cut"] = "event",
     if first != second and first.astimezone(where).replace(tzinfo=None) != local:
         raise TimeFault("no such local time: the clocks were put forward over it", shape_of(text or local.isoformat(" ")), zone)
     return max(first, second) if role == "event" else min(first, second)
+
+
+def _earlier(local: datetime, zone: str, at: datetime) -> datetime | None:
+    first = instant(local, zone, "cut")
+    return first if first != at else None
 
 
 def day_start(day: date, zone: str) -> datetime:

@@ -27,6 +27,10 @@ never      cannot be rebuilt, dropped
 """
 
 
+AGGREGATE = r"^(count \w+\.\w+|sum \w+\.\w+\.\w+) by \w+$"
+"""Records of a kind (or an amount of theirs) by the field of theirs that names the record with the counter."""
+
+
 class FieldRule(Frozen):
     type: FieldType
     identity: str | None = None
@@ -34,6 +38,10 @@ class FieldRule(Frozen):
     known_at: KnownAt = "history"
     planned_future: bool = False
     """A due date or renewal: may lie after the cut and still be known before it."""
+    aggregate: str | None = Field(default=None, pattern=AGGREGATE)
+    """What a counter counts or a total adds up: "count orders.order by account_id", "sum payments.refund.amount_minor by
+    order_id". Its value at the cut is recomputed from those records, whatever the export says; a counter without this is only
+    what the change history says it was."""
     meaning: str = ""
 
 

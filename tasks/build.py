@@ -27,6 +27,7 @@ from tasks.cut import connect, measure_skew
 from tasks.draft import work_shard
 from tasks.holdout import SLICES
 from tasks.ledger import counts_of, difficulty_shares, funnel_table, read_ledger
+from tasks.merged import merged_of
 from tasks.publish import write_taskset
 from tasks.report import verdict
 from tasks.shard import DECLARED, Draft, Fit, ShardWork, outcome_codes
@@ -90,7 +91,8 @@ def _draft_shards(spec: Spec, source: Path) -> list[StageShard]:
         raise StageError(f"{source}: no records of kind {'.'.join(clean.record)}")
     is_declared = any(s.plugin == DECLARED for s in spec.systems)
     apis = declared.apis_of(clean) if is_declared else {}
-    chances = {} if is_declared else out_of_fold(_requests(clean, spec))
+    groups = merged_of(clean)
+    chances = {} if is_declared else out_of_fold(_requests(clean, spec, groups))
     con = connect(source)
     prefix = ".".join(clean.record) + "."
     links = sorted(
@@ -101,8 +103,8 @@ def _draft_shards(spec: Spec, source: Path) -> list[StageShard]:
     shards: list[StageShard] = []
     for ids in _portions(by_organisation):
         mine = {rid: chances[rid] for rid in ids if rid in chances}
-        work = ShardWork(spec, str(source), tuple(ids), mine, skew, apis)
-        shards.append(StageShard(f"part-{len(shards):04d}", sha256_json([ids, mine, skew]), work, len(ids)))
+        work = ShardWork(spec, str(source), tuple(ids), mine, skew, apis, groups)
+        shards.append(StageShard(f"part-{len(shards):04d}", sha256_json([ids, mine, skew, groups]), work, len(ids)))
     return shards
 
 
@@ -117,7 +119,7 @@ def _portions(by_organisation: Mapping[str, list[str]]) -> list[list[str]]:
     return portions
 
 
-def _requests(clean: Clean, spec: Spec) -> list[Request]:
+def _requests(clean: Clean, spec: Spec, groups: Mapping[str, str]) -> list[Request]:
     """The decided candidates' openings, for the probe of triviality."""
     import polars as pl
 
@@ -134,7 +136,7 @@ def _requests(clean: Clean, spec: Spec) -> list[Request]:
     return [
         Request(
             row["record_id"],
-            row["organisation"] or "",
+            groups.get(row["organisation"], row["organisation"] or ""),
             codes[row["outcome_code"]].workflow,
             codes[row["outcome_code"]].outcome_class,
             row["text"] or "",

@@ -10,7 +10,7 @@ decides them when it reads a time).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from typing import Any
 from schemas.errors import StageError
 from schemas.files import canonical_json
 from schemas.records import CodeBook
+from tasks import cut_totals
+from tasks.merged import members
 
 VISIBLE = ("start", "history", "static")
 """`known_at` values that may enter a state; post_hoc and never do not, nor does a field without a rule."""
@@ -132,9 +134,10 @@ WHERE e.type IN ('create', 'change', 'delete') AND (e.field IS NULL OR r.known I
   AND ((NOT (e.system = $system AND e.kind = $kind) AND e.organisation IN (SELECT organisation FROM wanted))
        OR (e.system = $system AND e.kind = $kind AND e.record_id IN (SELECT record_id FROM own)));
 CREATE OR REPLACE TEMP TABLE recs AS
-SELECT row_number() OVER (ORDER BY system, kind, record_id) AS rec, system, kind, record_id, max(organisation) AS organisation,
+SELECT row_number() OVER (ORDER BY system, kind, record_id) AS rec, system, kind, record_id,
+       max(coalesce(g.customer, p.organisation)) AS organisation,
        system = $system AND kind = $kind AS own, bool_or(type <> 'delete') AS logged
-FROM picked GROUP BY system, kind, record_id;
+FROM picked p LEFT JOIN customers g ON g.organisation = p.organisation GROUP BY system, kind, record_id;
 CREATE OR REPLACE TEMP TABLE ev AS
 SELECT r.rec, r.organisation, r.own, p.fld, p.seq, epoch_us(p.event_ts) AS t, epoch_us(p.recorded_ts) AS k,
        coalesce(p.ts_grain_s, 0) * 1000000 AS g,
@@ -162,15 +165,29 @@ def load(
     record: tuple[str, str],
     *,
     skew_us: Mapping[str, int] | None = None,
+    groups: Mapping[str, str] | None = None,
 ) -> None:
     """Makes the tables `ev` and `recs`: rows of these organisations and, of the request's own kind, of these records, with the
-    code book's word on each field. `skew_us` is d of each other system (see `measure_skew`)."""
+    code book's word on each field. `skew_us` is d of each other system (see `measure_skew`). `groups` names the group of each
+    organisation that was ever merged with another (see `tasks.merged`): its cases see the records of all of them, as they
+    were."""
     con.execute(
         "CREATE OR REPLACE TEMP TABLE rules"
         "(fld INTEGER, system VARCHAR, kind VARCHAR, field VARCHAR, known VARCHAR, planned BOOLEAN)"
     )
-    rules = sorted((*key.split(".", 2), rule.known_at, rule.planned_future) for key, rule in codebook.fields.items())
+    rules = sorted(
+        (
+            *key.split(".", 2),
+            cut_totals.COUNTED if rule.aggregate and rule.known_at in VISIBLE else rule.known_at,
+            rule.planned_future,
+        )
+        for key, rule in codebook.fields.items()
+    )
     _fill(con, "rules", [(number, *rule) for number, rule in enumerate(rules)])
+    cut_totals.declare(con, codebook, record)
+    con.execute("CREATE OR REPLACE TEMP TABLE customers(organisation VARCHAR, customer VARCHAR)")
+    _fill(con, "customers", sorted((groups or {}).items()))
+    organisations = members(groups or {}, organisations)
     for table, name, values in (("wanted", "organisation", organisations), ("own", "record_id", records)):
         con.execute(f"CREATE OR REPLACE TEMP TABLE {table}({name} VARCHAR)")
         _fill(con, table, [(value,) for value in sorted(set(values))])
@@ -180,6 +197,7 @@ def load(
         if statement.strip():
             con.execute(statement, {"system": record[0], "kind": record[1]} if "$system" in statement else None)
     _canonical(con)
+    con.execute(cut_totals.COUNTING)
 
 
 _SCOPED = """
@@ -232,12 +250,14 @@ ORDER BY 1, 2
 _ROWS = """
 CREATE OR REPLACE TEMP TABLE rows_ AS
 SELECT a.no, a.rec,
-  string_agg(to_json(u.field) || ':' || CASE WHEN m.fld IS NULL THEN coalesce(f.v, 'null') ELSE 'null' END, ',' ORDER BY
+  string_agg(to_json(u.field) || ':' || CASE WHEN m.fld IS NULL THEN coalesce(c.v, f.v, 'null') ELSE 'null' END, ',' ORDER BY
     u.field) AS row_text,
-  coalesce(string_agg(to_json(u.field) || ':' || to_json(f.p), ',' ORDER BY u.field) FILTER (f.p IS NOT NULL), '') AS from_text
+  coalesce(string_agg(to_json(u.field) || ':' || coalesce(c.p, to_json(f.p)), ',' ORDER BY u.field)
+    FILTER (c.p IS NOT NULL OR f.p IS NOT NULL), '') AS from_text
 FROM alive a JOIN recs r ON r.rec = a.rec
-JOIN rules u ON u.system = r.system AND u.kind = r.kind AND u.known IN ('start', 'history', 'static')
+JOIN rules u ON u.system = r.system AND u.kind = r.kind AND u.known IN ('start', 'history', 'static', 'counted')
 LEFT JOIN fields f ON f.rn = 1 AND f.no = a.no AND f.rec = a.rec AND f.fld = u.fld
+LEFT JOIN totals c ON c.no = a.no AND c.rec = a.rec AND c.fld = u.fld
 LEFT JOIN ambiguous m ON m.no = a.no AND m.rec = a.rec AND m.fld = u.fld
 GROUP BY a.no, a.rec
 """
@@ -292,7 +312,10 @@ def cut_states(con: Any, cases: Iterable[CutCase], *, owners: Mapping[str, str] 
     Other records of the requests' own kind enter a state where `owners` (record id -> requester) names the same requester; a
     request's own record never does (see `opening_rows`).
     """
-    cases = sorted(cases, key=lambda c: c.case_id)
+    customers = dict(con.execute("SELECT organisation, customer FROM customers").fetchall())
+    cases = sorted(
+        (replace(c, organisation=customers.get(c.organisation, c.organisation)) for c in cases), key=lambda c: c.case_id
+    )
     con.execute("CREATE OR REPLACE TEMP TABLE owners(record_id VARCHAR, requester VARCHAR)")
     _fill(con, "owners", sorted((owners or {}).items()))
     result = Cuts({c.case_id: StateAtCut() for c in cases}, {}, 0)
@@ -324,7 +347,9 @@ def _fold(con: Any, cases: list[CutCase], result: Cuts, *, shared: bool) -> set[
         "(no INTEGER, case_id VARCHAR, organisation VARCHAR, requester VARCHAR, cut BIGINT, base INTEGER, since BIGINT)"
     )
     _fill(con, "cases", rows)
-    for statement in (_SCOPED, _ALIVE, _FIELDS, _AMBIGUOUS, _ROWS):
+    con.execute(_SCOPED)
+    cut_totals.widen(con)
+    for statement in (_ALIVE, _FIELDS, _AMBIGUOUS, cut_totals.TOTALS, cut_totals.UNCLEAR, _ROWS):
         con.execute(statement)
     alone = {case_id for (case_id,) in con.execute(_PRIVATE).fetchall()} if shared else set()
     for case_id, *where in con.execute(_AMBIGUITIES).fetchall():

@@ -33,8 +33,14 @@ def opening_of(
 
 
 def started_us(case: Case) -> int:
-    """The cut: when the opening message arrived; the record's own opening where the message carries no time."""
+    """The cut: when the opening message arrived; the record's own opening where the message carries no time.
+
+    A message that itself opened the record arrived at the earlier of the two: they differ only where its local hour was there
+    twice, which an event reads as the later instant and a cut as the earlier one.
+    """
     turn = case.opening
     at = turn.at_us if turn is not None and turn.at_us is not None else case.opened_us
+    if turn is not None and at is not None and turn.seq is not None and turn.seq == case.opening_seq:
+        at = min(at, case.opened_us) if case.opened_us is not None else at
     assert at is not None
     return at

@@ -45,7 +45,7 @@ def record_cases(shard: Shard, cases: Sequence[Case]) -> None:
     con = connect(clean.folder, spill=shard.folder / ".spill")
     organisations = [c.organisation for c in candidates if c.organisation]
     wanted = earlier_ids | {c.record_id for c in candidates}
-    load(con, clean.codebook, organisations, wanted, clean.record, skew_us=shard.work.skew_us)
+    load(con, clean.codebook, organisations, wanted, clean.record, skew_us=shard.work.skew_us, groups=shard.work.groups)
     asked = [CutCase(c.record_id, c.organisation, c.requester, started_us(c)) for c in candidates]
     cuts = cut_states(con, asked, owners={rid: owners[rid] for rid in earlier_ids})
     own = opening_rows(con)

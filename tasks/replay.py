@@ -183,7 +183,7 @@ def decide_case(shard: Shard, case: Case, task: TaskSpec, built: Built, *, trivi
         Draft(
             task=task,
             answer=built.answer,
-            group=task.organisation,
+            group=shard.work.groups.get(task.organisation, task.organisation),
             closed_at=iso(case.closed_us if case.closed_us is not None else _last_us(case)),
             closing=closing(case.turns),
             later_messages=tuple(message_turn_texts(case)),

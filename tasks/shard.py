@@ -60,6 +60,8 @@ class ShardWork:
     """Record id -> out-of-fold probability of its true outcome class, from its opening."""
     skew_us: dict[str, int]
     apis: dict[str, declared.Api]
+    groups: dict[str, str] = field(default_factory=dict)
+    """Organisation -> group of the customers that were merged with it, at whatever time (see tasks.merged)."""
 
 
 @dataclass(slots=True)

@@ -1,5 +1,7 @@
 """Any database that SQLAlchemy reads: tables with declared columns, and for each a history table that tells every change.
 
+A table may instead hold its own history: every row one version of a record with the interval in which it was valid (`validity`).
+
 History is fed, never the current row: that is read only to see whether the history ends in it (a difference is counted as
 `history_gap`). Of a table without history only the fields that the code book calls static become events, at the row's creation;
 the others cannot be rebuilt and are left out, listed in findings.json.
@@ -18,6 +20,7 @@ from sqlalchemy.engine import Connection
 
 from ingest.source import Context, Output, Part, Row, RowFault, Source, SourceOptions
 from ingest.sources import _sql_read as db
+from ingest.sources._sql_validity import Link, Validity, Version, chain, order_of
 from ingest.times import Stamp, TimeFault, format_faults, from_iso, from_local, instant, to_utc, utc_text
 from ingest.values import checked, shown_code, shown_name, type_of
 from schemas.errors import SpecError
@@ -73,6 +76,13 @@ class TableOptions(_Options):
     history: bool = True
     """False: the table has no history; `created` names the column with the time at which a row began."""
     created: str | None = None
+    validity: Validity | None = None
+    """The rows are versions, each valid in an interval of its own: there is no other history (`history` is not looked at)."""
+
+    @property
+    def logged(self) -> bool:
+        """True: its changes stand in a history table."""
+        return self.history and self.validity is None
 
 
 class SqlOptions(SourceOptions):
@@ -102,9 +112,9 @@ def check(context: Context) -> None:
                 faults.append(f"{where}.columns.{column}: {table.system}.{table.kind}.{name} is not in the code book")
         if table.parent is not None and table.parent.table not in names:
             faults.append(f"{where}.parent.table: {table.parent.table!r} is not one of {', '.join(names)}")
-        if table.history and options.history is None:
+        if table.logged and options.history is None:
             faults.append(f"{where}.history: no [sources.options.history] is declared; say history = false where there is none")
-        if not table.history and table.created is None:
+        if not table.history and table.validity is None and table.created is None:
             faults.append(f"{where}.created: a table without history needs the column with the time at which a row began")
     if faults:
         raise SpecError(context.spec_file, faults)
@@ -120,7 +130,7 @@ def _tables(context: Context) -> list[str]:
     return [
         name
         for table in context.options.tables
-        for name in ((table.table, table.table + suffix) if table.history else (table.table,))
+        for name in ((table.table, table.table + suffix) if table.logged else (table.table,))
     ]
 
 
@@ -139,14 +149,15 @@ def parts(context: Context) -> list[Part]:
     with db.connected(url, name) as connection:
         for table in context.options.tables:
             db.require_columns(connection, name, table.table, _columns(table), schema)
-            if table.history:
+            if table.logged:
                 db.require_columns(connection, name, table.table + history.suffix, history.columns(), schema)
     return [Part(table.table, index) for index, table in enumerate(context.options.tables)]
 
 
 def _columns(table: TableOptions) -> list[str]:
     more = [table.organisation, table.parent.column if table.parent else None, table.created]
-    return list(dict.fromkeys([table.key, *table.columns, *(column for column in more if column)]))
+    interval = table.validity.columns() if table.validity else []
+    return list(dict.fromkeys([table.key, *table.columns, *(column for column in more if column), *interval]))
 
 
 def read(context: Context, part: Part, output: Output) -> None:
@@ -154,7 +165,10 @@ def read(context: Context, part: Part, output: Output) -> None:
     name = db.shown(url, context.export)
     with db.connected(url, name) as connection:
         reader = TableReader(context, output, connection, name, context.options.tables[part.payload])
-        if reader.table.history:
+        if reader.table.validity is not None:
+            reader.versions(reader.table.validity)
+            return
+        if reader.table.logged:
             reader.history()
         reader.current()
 
@@ -252,6 +266,71 @@ class TableReader:
         self.ends.setdefault(key, {})
         self.last.setdefault((key, name), []).append((at.at, recorded.at, seq is None, seq or 0, value))
 
+    # --- a table of versions -----------------------------------------------------------------------------------------
+
+    def versions(self, layout: Validity) -> None:
+        """Reads all rows first: whether one can be taken depends on the others of its record."""
+        columns = _columns(self.table)
+        rows = list(db.select(self.connection, self.table.table, columns, self.context.options.schema_name))
+        rows.sort(key=lambda row: [_sortable(value) for value in row])
+        read: list[Version | RowFault] = [self.version(layout, dict(zip(columns, row, strict=True))) for row in rows]
+        by_key: dict[str, list[Version]] = {}
+        for version in read:
+            if isinstance(version, Version):
+                by_key.setdefault(version.key, []).append(version)
+        judged = {
+            id(version): link
+            for versions in by_key.values()
+            for version, link in zip(order_of(versions), chain(versions), strict=True)
+        }
+        for number, found in enumerate(read, 1):
+            with self.output.row(self.file, f"row:{self.table.table}:{number}-th", number, unit=self.table.table) as row:
+                link = found if isinstance(found, RowFault) else judged[id(found)]
+                if isinstance(link, RowFault):
+                    raise link
+                self.valid(row, link)
+
+    def version(self, layout: Validity, told: dict[str, Any]) -> Version | RowFault:
+        """One row, or why it cannot be read."""
+        try:
+            key = self.key(told[self.table.key], self.table.key)
+            start, until = self.stamp(told[layout.start], layout.start), told[layout.end]
+            end = None if until is None or until in layout.forever else self.stamp(until, layout.end)
+            if end is not None and end.at is not None and start.at is not None and end.at <= start.at:
+                raise RowFault(
+                    "ends before it begins", field=layout.end, found="an earlier time", allowed=f"after {layout.start}"
+                )
+            recorded = self.stamp(told[layout.recorded], layout.recorded) if layout.recorded else None
+            named = [(column, *self.rule(column)) for column in self.table.columns]
+            fields = {name: self.value(rule, name, told[column], written=False) for column, name, rule in named}
+        except RowFault as fault:
+            return fault
+        return Version(key, start, end, recorded, told, fields)
+
+    def valid(self, row: Row, link: Link) -> None:
+        """Events of a version: its values from its start on, and the record's end where no other row goes on from its own."""
+        version = link.version
+        record, stream = self.record(version.key), f"{self.table.table}:{version.key}"
+        kind = EventType.create if link.begins_record else EventType.change
+        order = (stream, link.number, 0)
+        if link.gap_s:
+            self.output.finding(f"validity_gap:{row.at}: found {link.gap_s} s in which no row is valid, allowed 0 s")
+        if link.begins_record:
+            row.event(record, EventType.create, version.start, order=order, recorded=version.recorded)
+        if link.number == 0:
+            row.mark(record, "opened", version.start, order)
+        for number, column in enumerate(self.table.columns, 1):
+            name, rule = self.rule(column)
+            self.owner(row, record, column, version.fields[name])
+            if rule.known_at == "never":
+                self.output.drop(f"{'.'.join(self.kind)}.{name}")
+                continue
+            place, value = (stream, link.number, number), version.fields[name]
+            row.event(record, kind, version.start, order=place, recorded=version.recorded, field=name, value=value)
+        if version.end is not None and not link.goes_on:
+            # An end is told by closing the row, at a time of its own that the table does not keep.
+            row.event(record, EventType.delete, version.end, order=(stream, link.number, len(self.table.columns) + 1))
+
     # --- the table itself --------------------------------------------------------------------------------------------
 
     def current(self) -> None:
@@ -272,11 +351,11 @@ class TableReader:
                     for column in self.table.columns
                     for name, rule in [self.rule(column)]
                 }
-                if self.table.history:
+                if self.table.logged:
                     self.compare(key, fields)
                 else:
                     self.begin(row, key, told, fields)
-        if self.table.history:
+        if self.table.logged:
             for _ in set(self.ends) - present - self.gone:
                 self.gap("deletion")
 
