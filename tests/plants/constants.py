@@ -1,0 +1,147 @@
+"""What only the grader may know, in files that an agent's side opens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from schemas.task import Answer
+from tasks.leaks import LeakInput
+from tests.plants._edit import choose, code_of, line_of, sides
+from tests.plants._planted import Plant, Planted, UnplantableError
+
+SECTION = "grader constants"
+HELD, TRAIN = "heldout/tasks.jsonl", "train/tasks.jsonl"
+
+
+def _rows(data: LeakInput, name: str) -> list[dict[str, Any]]:
+    if name not in data.files:
+        raise UnplantableError(f"no file {name}")
+    return [json.loads(line) for line in data.files[name].splitlines()]
+
+
+def _row_gets(change: Callable[[dict[str, Any], Answer], None], name: str = HELD) -> Callable[[LeakInput, Random], Planted]:
+    def make(data: LeakInput, rng: Random) -> Planted:
+        rows = _rows(data, name)
+        row = rng.choice([r for r in rows if r["task_id"] in data.answers])
+        change(row, data.answers[row["task_id"]])
+        text = "".join(json.dumps(r, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n" for r in rows)
+        return Planted(replace(data, files={**data.files, name: text}), (row["task_id"],), (name,))
+
+    return make
+
+
+def _outcome(row: dict[str, Any], answer: Answer) -> None:
+    row["outcome"] = answer.outcome.model_dump(mode="json")
+
+
+def _bounds(row: dict[str, Any], answer: Answer) -> None:
+    row["bounds"] = {"g_min": -1.0333, "g_max": 0.9}
+
+
+def _reference(row: dict[str, Any], answer: Answer) -> None:
+    row["meta"] = {"plan": [step.call.model_dump(mode="json") for step in answer.reference]}
+
+
+def _class(row: dict[str, Any], answer: Answer) -> None:
+    row["stratum"] = answer.outcome_class
+
+
+def _in_weights(row: dict[str, Any], answer: Answer) -> None:
+    row["weights"]["milestones"] = {answer.reference[-1].call.tool: 0.5, f"resolve:{answer.outcome.code}": 1.0}
+
+
+def _answers_file(name: str) -> Callable[[LeakInput, Random], Planted]:
+    def make(data: LeakInput, rng: Random) -> Planted:
+        if not data.files:
+            raise UnplantableError("the set's files are not at hand")
+        held = [t for t in data.tasks if t.slice != "train"]
+        text = "".join(line_of(data.answers[t.task_id].model_copy(update={"canary": data.canary})) + "\n" for t in held)
+        return Planted(replace(data, files={**data.files, name: text}), where=(name,))
+
+    return make
+
+
+def held_trajectory(data: LeakInput, rng: Random) -> Planted:
+    """The training episodes hold one of a held-out task."""
+    name = "train/trajectories.jsonl"
+    if name not in data.files:
+        raise UnplantableError("no training episodes")
+    _, unseen = sides(data)
+    task = rng.choice(unseen)
+    actions = [json.dumps(s.call.model_dump(mode="json")) for s in data.answers[task.task_id].reference]
+    line = json.dumps(
+        {"task_id": task.task_id, "agent": "reference", "observations": ["{}"] * (len(actions) + 1), "actions": actions}
+    )
+    return Planted(replace(data, files={**data.files, name: data.files[name] + line + "\n"}), (task.task_id,), (name,))
+
+
+def held_answer_in_train(data: LeakInput, rng: Random) -> Planted:
+    """The training answers hold one of a held-out task, without its canary."""
+    name = "train/answers.jsonl"
+    if name not in data.files:
+        raise UnplantableError("no training answers")
+    _, unseen = sides(data)
+    task = rng.choice(unseen)
+    line = line_of(data.answers[task.task_id].model_copy(update={"canary": ""}))
+    return Planted(replace(data, files={**data.files, name: data.files[name] + line + "\n"}), (task.task_id,), (name,))
+
+
+def split_codes(data: LeakInput, rng: Random) -> Planted:
+    """The list of the split says what each held-out task ended with."""
+    if not data.files:
+        raise UnplantableError("the set's files are not at hand")
+    codes = {t.task_id: {"slice": t.slice, "code": code_of(data, t.task_id)} for t in data.tasks if t.slice != "train"}
+    return Planted(replace(data, files={**data.files, "splits.json": json.dumps({"tasks": codes})}), where=("splits.json",))
+
+
+def manifest_codes(data: LeakInput, rng: Random) -> Planted:
+    name = "heldout/manifest.json"
+    if name not in data.files:
+        raise UnplantableError(f"no file {name}")
+    manifest = json.loads(data.files[name])
+    manifest["expected"] = {t.task_id: code_of(data, t.task_id) for t in data.tasks if t.slice != "train"}
+    return Planted(replace(data, files={**data.files, name: json.dumps(manifest)}), where=(name,))
+
+
+def amounts(data: LeakInput, rng: Random) -> Planted:
+    """Forms of messages with the very amounts that the reference books."""
+    if not data.files:
+        raise UnplantableError("the set's files are not at hand")
+    task = choose(data, rng, lambda t: bool(_amounts(data.answers[t.task_id])) and t.slice != "train")
+    said = [f"I have booked {value} for {task.task_id}." for value in _amounts(data.answers[task.task_id])]
+    text = json.dumps({"ask": {}, "tell": {code_of(data, task.task_id): said}})
+    return Planted(replace(data, files={**data.files, "forms.json": text}), (task.task_id,), ("forms.json",))
+
+
+def _amounts(answer: Answer) -> list[int]:
+    return [
+        v
+        for s in answer.reference
+        for v in s.call.arguments.values()
+        if isinstance(v, int) and not isinstance(v, bool) and v >= 10
+    ]
+
+
+PLANTS = (
+    Plant("grader_outcome", SECTION, "outcome in a row of the held-out tasks", _row_gets(_outcome)),
+    Plant("grader_outcome_train", SECTION, "outcome in a row of the training tasks", _row_gets(_outcome, TRAIN)),
+    Plant("grader_bounds", SECTION, "score bounds in a row of the held-out tasks", _row_gets(_bounds)),
+    Plant("grader_reference", SECTION, "reference calls under another key in a row of the held-out tasks", _row_gets(_reference)),
+    Plant("grader_class", SECTION, "outcome's class under another key in a row of the held-out tasks", _row_gets(_class)),
+    Plant("grader_milestones", SECTION, "the true code inside the reward weights of a row", _row_gets(_in_weights)),
+    Plant(
+        "grader_answers_copy",
+        SECTION,
+        "held-out answers in a further file beside the training tasks",
+        _answers_file("train/extra.jsonl"),
+    ),
+    Plant("grader_trajectory", SECTION, "an episode of a held-out task among the training episodes", held_trajectory),
+    Plant("grader_answer_train", SECTION, "a held-out answer among the training answers", held_answer_in_train),
+    Plant("grader_splits", SECTION, "codes of the held-out tasks in the list of the split", split_codes),
+    Plant("grader_manifest", SECTION, "codes of the held-out tasks in the held-out manifest", manifest_codes),
+    Plant("grader_amounts", SECTION, "amounts of a held-out reference in a file of message forms", amounts),
+)

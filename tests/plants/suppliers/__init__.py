@@ -1,0 +1,1 @@
+"""Small clean sets of suppliers that the sample knows nothing of: other systems, fields, words and sizes."""
