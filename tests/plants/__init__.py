@@ -1,7 +1,7 @@
 """Planted leaks: each kind a small pure function from a clean set to one with the leak in it.
 
-Written from the semantics of leaks alone, by somebody who had not read the checks. A module here with a tuple PLANTS belongs to the
-catalogue; a new kind is a new entry there.
+Written from the semantics of leaks alone, by somebody who had not read the checks. A module here with a tuple PLANTS belongs to
+the catalogue; a new kind is a new entry there.
 """
 
 from __future__ import annotations

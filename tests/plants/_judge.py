@@ -16,7 +16,6 @@ from tests.plants._planted import SECTIONS, Plant, Planted, UnplantableError
 Verdict = Literal["found", "by another check", "missed"]
 TELLING = ("failed",)
 SUSPECT = ("failed", "suspect")
-Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)

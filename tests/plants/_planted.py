@@ -43,12 +43,12 @@ class Plant:
 
 
 SECTIONS = {
-    "outcome field": ("outcome_field",),
-    "field not allowed": ("unknown_field",),
+    "outcome field": ("outcome_field", "outcome_literal"),
+    "field not allowed": ("unknown_field", "outcome_field"),
     "time after the cut": ("late_time",),
     "resolution text": ("resolution_text",),
     "late identifier": ("late_identifier",),
-    "outcome literal": ("outcome_literal",),
+    "outcome literal": ("outcome_literal", "outcome_field"),
     "group on both sides": ("group_overlap",),
     "time overlap": ("time_overlap",),
     "near-duplicate": ("near_duplicate",),

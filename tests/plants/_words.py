@@ -94,7 +94,6 @@ def letter(rng: Random, sentences: int) -> str:
     """A long request of its own: about ten words a sentence."""
     found = []
     for _ in range(sentences):
-        found.append(
-            f"{rng.choice(_WHO).capitalize()} {rng.choice(_DID)} {rng.choice(_WHAT)} {rng.choice(_WHERE)} on visit {rng.randrange(11, 99)}."
-        )
+        who, did, what, where = (rng.choice(part) for part in (_WHO, _DID, _WHAT, _WHERE))
+        found.append(f"{who.capitalize()} {did} {what} {where} on visit {rng.randrange(11, 99)}.")
     return " ".join(found)

@@ -8,7 +8,7 @@ from schemas.files import get_content, read_json, read_models
 from schemas.paths import clean_dir, taskset_dir
 from schemas.records import CodeBook
 from schemas.spec import Spec
-from schemas.task import Answer, TaskSpec
+from schemas.task import Answer, TaskSpec, Trajectory
 from schemas.taskset import SideManifest
 from tasks.case import iso, open_clean
 from tasks.certified import canary_of, drafts_dir
@@ -63,6 +63,8 @@ def load(spec: Spec) -> LeakInput:
         },
         files=_files(folder),
         canary=canary_of(spec),
+        forms=get_content(folder / "content", forms) if (forms := read_json(folder / "manifest.json").get("forms")) else {},
+        trajectories=tuple(read_models(folder / "train" / "trajectories.jsonl", Trajectory)),
         fitted_on={"forms": tuple(t.task_id for t in tasks if t.slice == "train")},
         seed=spec.seed,
     )

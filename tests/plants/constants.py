@@ -10,10 +10,11 @@ from typing import Any
 
 from schemas.task import Answer
 from tasks.leaks import LeakInput
-from tests.plants._edit import choose, code_of, line_of, sides
+from tests.plants._edit import choose, code_of, later, line_of, sides, stamp
 from tests.plants._planted import Plant, Planted, UnplantableError
+from tests.plants._words import resolution
 
-SECTION = "grader constants"
+SECTION, FITTED = "grader constants", "fitted artefact"
 HELD, TRAIN = "heldout/tasks.jsonl", "train/tasks.jsonl"
 
 
@@ -107,14 +108,80 @@ def manifest_codes(data: LeakInput, rng: Random) -> Planted:
     return Planted(replace(data, files={**data.files, name: json.dumps(manifest)}), where=(name,))
 
 
+def _with_form(data: LeakInput, code: str, text: str) -> LeakInput:
+    tell = {**data.forms.get("tell", {}), code: [*data.forms.get("tell", {}).get(code, ()), text]}
+    return replace(data, forms={**data.forms, "tell": tell})
+
+
 def amounts(data: LeakInput, rng: Random) -> Planted:
-    """Forms of messages with the very amounts that the reference books."""
-    if not data.files:
-        raise UnplantableError("the set's files are not at hand")
+    """A form of message with the very amounts that a held-out reference books, and the case's id."""
     task = choose(data, rng, lambda t: bool(_amounts(data.answers[t.task_id])) and t.slice != "train")
-    said = [f"I have booked {value} for {task.task_id}." for value in _amounts(data.answers[task.task_id])]
-    text = json.dumps({"ask": {}, "tell": {code_of(data, task.task_id): said}})
-    return Planted(replace(data, files={**data.files, "forms.json": text}), (task.task_id,), ("forms.json",))
+    said = " and ".join(str(value) for value in _amounts(data.answers[task.task_id]))
+    text = f"I have booked {said} for {task.task_id}."
+    return Planted(_with_form(data, code_of(data, task.task_id), text), (task.task_id,), ("forms",))
+
+
+def form_of_held_out(data: LeakInput, rng: Random) -> Planted:
+    """A form taken from the words of a held-out case, whatever the list of what it was fitted on says."""
+    _, unseen = sides(data)
+    task = rng.choice(unseen)
+    text = resolution(rng)
+    said = {**data.later_messages, task.task_id: (*data.later_messages.get(task.task_id, ()), text)}
+    return Planted(_with_form(replace(data, later_messages=said), code_of(data, task.task_id), text), (task.task_id,), ("forms",))
+
+
+def form_identifier(data: LeakInput, rng: Random) -> Planted:
+    """A form names the record of a held-out case."""
+    _, unseen = sides(data)
+    task = rng.choice(unseen)
+    text = f"Please have a look at {task.task_id} as well."
+    return Planted(_with_form(data, code_of(data, task.task_id), text), (task.task_id,), ("forms",))
+
+
+def _episode(change: Callable[[LeakInput, str, Random], tuple[LeakInput, int, str]]) -> Callable[[LeakInput, Random], Planted]:
+    """One observation of a training episode shows something more."""
+
+    def make(data: LeakInput, rng: Random) -> Planted:
+        if not data.trajectories:
+            raise UnplantableError("no training episodes")
+        episodes = list(data.trajectories)
+        at = rng.randrange(len(episodes))
+        changed, step, text = change(data, episodes[at].task_id, rng)
+        seen = list(episodes[at].observations)
+        seen[step] = text if step else json.dumps({**json.loads(seen[0]), "extra": text})
+        episodes[at] = episodes[at].model_copy(update={"observations": tuple(seen)})
+        return Planted(replace(changed, trajectories=tuple(episodes)), (episodes[at].task_id,))
+
+    return make
+
+
+def _shows_code(data: LeakInput, task_id: str, _: Random) -> tuple[LeakInput, int, str]:
+    return data, 1, json.dumps({"record": {"close_code": code_of(data, task_id)}})
+
+
+def _shows_text(data: LeakInput, task_id: str, rng: Random) -> tuple[LeakInput, int, str]:
+    text = resolution(rng)
+    said = {**data.later_messages, task_id: (*data.later_messages.get(task_id, ()), text)}
+    return replace(data, later_messages=said), 1, json.dumps({"notes": [text]})
+
+
+def _shows_time(data: LeakInput, task_id: str, rng: Random) -> tuple[LeakInput, int, str]:
+    task = next(t for t in data.tasks if t.task_id == task_id)
+    return data, 1, json.dumps({"record": {"changed": stamp(later(task, rng))}})
+
+
+def _opening_shows_code(data: LeakInput, task_id: str, _: Random) -> tuple[LeakInput, int, str]:
+    return data, 0, f"state: {code_of(data, task_id)}"
+
+
+def episode_held_out(data: LeakInput, rng: Random) -> Planted:
+    """A held-out task among the episodes to imitate, in memory."""
+    if not data.trajectories:
+        raise UnplantableError("no training episodes")
+    _, unseen = sides(data)
+    task = rng.choice(unseen)
+    episode = data.trajectories[0].model_copy(update={"task_id": task.task_id})
+    return Planted(replace(data, trajectories=(*data.trajectories, episode)), (task.task_id,), ("trajectories",))
 
 
 def _amounts(answer: Answer) -> list[int]:
@@ -143,5 +210,18 @@ PLANTS = (
     Plant("grader_answer_train", SECTION, "a held-out answer among the training answers", held_answer_in_train),
     Plant("grader_splits", SECTION, "codes of the held-out tasks in the list of the split", split_codes),
     Plant("grader_manifest", SECTION, "codes of the held-out tasks in the held-out manifest", manifest_codes),
-    Plant("grader_amounts", SECTION, "amounts of a held-out reference in a file of message forms", amounts),
+    Plant("grader_amounts", SECTION, "a form of message with the amounts of a held-out reference", amounts),
+    Plant("grader_episode", SECTION, "a held-out task among the episodes to imitate", episode_held_out),
+    Plant("form_text", FITTED, "a form of message in the words of a held-out case", form_of_held_out),
+    Plant("form_identifier", FITTED, "a form of message names a held-out case", form_identifier),
+    Plant("episode_code", "outcome field", "a tool's answer in a training episode holds the outcome", _episode(_shows_code)),
+    Plant(
+        "episode_opening", "outcome literal", "the opening of a training episode holds the code", _episode(_opening_shows_code)
+    ),
+    Plant(
+        "episode_text", "resolution text", "a tool's answer in a training episode holds the later answer", _episode(_shows_text)
+    ),
+    Plant(
+        "episode_time", "time after the cut", "a tool's answer in a training episode holds a later time", _episode(_shows_time)
+    ),
 )

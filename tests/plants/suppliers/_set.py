@@ -12,7 +12,7 @@ from typing import Any
 from schemas.files import sha256_json, sha256_text
 from schemas.records import CodeBook
 from schemas.spec import HoldoutSpec
-from schemas.task import Answer, TaskSpec
+from schemas.task import Answer, TaskSpec, Trajectory
 from tasks.holdout import Candidate, Split, decide
 from tasks.leaks import LeakInput
 from tests.plants._edit import line_of, stamp
@@ -105,9 +105,43 @@ def clean_set(
         files=files_of(name, kept, canary),
         canary=canary,
         fitted_on={"forms": tuple(d.task.task_id for d in train), "vocabulary": tuple(d.task.task_id for d in train)},
+        forms=forms_of(kept),
+        trajectories=episodes_of(kept),
         seed=seed,
         **more,
     )
+
+
+def episodes_of(kept: list[Draft]) -> tuple[Trajectory, ...]:
+    """The reference of each training task: the opening, and what each call shows."""
+    found = []
+    for draft in kept:
+        task = draft.task
+        if task.slice != "train":
+            continue
+        shown = [
+            json.dumps({"case": task.task_id, "subject": task.opening.subject, "text": task.opening.text, "now": task.started_at})
+        ]
+        for step in draft.answer.reference:
+            said = [f.answer for f in task.requester.facts] if step.call.tool == "reply_to_requester" else []
+            shown.append(said[0] if said else json.dumps({"ok": True, "shown": step.call.arguments}))
+        actions = tuple(json.dumps(step.call.model_dump(mode="json")) for step in draft.answer.reference)
+        found.append(Trajectory(task_id=task.task_id, agent="reference", observations=tuple(shown), actions=actions))
+    return tuple(found)
+
+
+def forms_of(kept: list[Draft]) -> dict[str, dict[str, list[str]]]:
+    """Questions and plain closing words of training cases, without numbers."""
+    ask: dict[str, list[str]] = {}
+    tell: dict[str, list[str]] = {}
+    for draft in kept:
+        if draft.task.slice == "train":
+            for fact in draft.task.requester.facts:
+                ask.setdefault(fact.slots[0], []).append(fact.question)
+            words = draft.said_later[-1].rpartition(",")[0]
+            if words:
+                tell.setdefault(draft.answer.outcome.code, []).append(words)
+    return {"ask": {k: sorted(set(v)) for k, v in ask.items()}, "tell": {k: sorted(set(v)) for k, v in tell.items()}}
 
 
 def files_of(name: str, kept: list[Draft], canary: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Facility management of several campuses: incidents in the style of an ITSM export, devices, rooms, contracts, visits.
 
-Three workflows, two outcomes each. What decides lies in the state alone (the cover of the device, the level of a holder, the lease
-of a room), drawn apart from the words, the hour, the company and the ids of the request.
+Three workflows, two outcomes each. What decides lies in the state alone (the cover of the device, the level of a holder, the
+lease of a room), drawn apart from the words, the hour, the company and the ids of the request.
 """
 
 from __future__ import annotations
