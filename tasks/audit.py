@@ -106,6 +106,14 @@ def rows(result: AuditResult) -> list[tuple[Measure, list[Measure | None]]]:
     return [(m, cells) for m, cells in lines if any(c is not None and c.applies for c in cells)]
 
 
+def notes(result: AuditResult, key: str) -> list[str]:
+    """How a line was measured: once where every domain says the same, else by domain."""
+    said = {d.name: m.note for d in result.domains for m in d.measures if m.key == key and m.note}
+    if len(set(said.values())) == 1 and len(said) == len(result.domains):
+        return [next(iter(said.values()))]
+    return [f"{name}: {note}" for name, note in said.items()]
+
+
 def inapplicable(result: AuditResult) -> list[Measure]:
     shown = {m.key for m, _ in rows(result)}
     return list({m.key: m for d in result.domains for m in d.measures if m.key not in shown}.values())
@@ -148,4 +156,7 @@ def as_html(result: AuditResult) -> str:
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(Path(__file__).with_name("audit.html.j2").read_text(encoding="utf-8"))
-    return template.render(result=result, rows=rows(result), inapplicable=inapplicable(result), figure=figure, off=off) + "\n"
+    return (
+        template.render(result=result, rows=rows(result), notes=notes, inapplicable=inapplicable(result), figure=figure, off=off)
+        + "\n"
+    )

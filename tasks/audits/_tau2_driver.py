@@ -143,8 +143,6 @@ class Domain:
 
     def __init__(self, root: Path, name: str) -> None:
         source = root / "src" / "tau2"
-        self.stand_ins = _StandIns(source)
-        sys.meta_path.append(self.stand_ins)
         sys.path.insert(0, str(source.parent))
         _bare("tau2", source)
         _bare("tau2.domains", source / "domains")
@@ -166,7 +164,6 @@ class Domain:
             "tools": tools,
             "policy": str(self.environment.policy),
             "customers": _customers(getattr(self.environment.tools, "db", None)),
-            "stand_ins": sorted(self.stand_ins.used),
         }
 
 
@@ -375,13 +372,15 @@ def main(root: Path, name: str) -> None:
     os.dup2(2, 1)  # what the checkout prints goes to stderr
     os.environ["TAU2_DATA_DIR"] = str(root / "data")
     sys.addaudithook(_forbid)
+    stand_ins = _StandIns(root / "src" / "tau2")
+    sys.meta_path.append(stand_ins)
     loaded: list[Domain] = []
 
     def load() -> dict[str, Any]:
         loaded.append(Domain(root, name))
         return loaded[0].describe()
 
-    first = _tried(load)
+    first = {**_tried(load), "stand_ins": sorted(stand_ins.used)}
     answers.write(json.dumps(first) + "\n")
     answers.flush()
     if "fault" in first:

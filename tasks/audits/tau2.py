@@ -57,6 +57,8 @@ NOTES = (
     "NL_ASSERTION is decided there by a language model (evaluator_nl_assertions.py). It is not asked here: an episode that passes"
     " every other part of its basis is not counted as full but after a plus sign; a task whose basis names NL_ASSERTION and that"
     " has no assertion passes that part, as it does there.",
+    "That look-ups and checks are not scored, and that one who rightly refuses need do nothing, is its declared choice"
+    " (docs/evaluation.md); the table says what follows from it for an agent that learns from this reward.",
     "An episode of a scripted agent begins with the benchmark's greeting and is ended by the user; one that its user simulator "
     "would break off scores 0 there and cannot be told here. An agent has no finishing act of its own: finishing at once is "
     "doing nothing.",
@@ -101,18 +103,21 @@ def run(asked: Asked) -> AuditResult:
     names = choose_domains(path, asked.domains)
     found: list[DomainAudit] = []
     not_run: dict[str, str] = {}
+    missing = {name: why for name in names if (why := missing_data(path, name))}
+    for name in asked.domains:
+        if name in missing:
+            raise StageError(f"domain {name}: {missing[name]}")
     for name in names:
-        why = missing_data(path, name)
-        if not why:
-            with Isolated(DRIVER, [str(path), name], [path]) as driver:
-                if "fault" in driver.first:
-                    why = f"its environment cannot be built here: {driver.first['fault']}"
-                else:
-                    found.append(_domain(name, path, driver, asked))
-        if why and name in asked.domains:
-            raise StageError(f"domain {name}: {why}")
-        if why:
-            not_run[name] = why
+        if name in missing:
+            not_run[name] = missing[name]
+            continue
+        with Isolated(DRIVER, [str(path), name], [path]) as driver:
+            if "fault" not in driver.first:
+                found.append(_domain(name, path, driver, asked))
+                continue
+            absent = ", ".join(driver.first["stand_ins"])
+            why = f"its environment cannot be built here: {driver.first['fault']}"
+            not_run[name] = why + (f" (libraries that it asks for and that are not installed: {absent})" if absent else "")
     if not found:
         raise StageError(f"no domain could be run: {'; '.join(f'{k}: {v}' for k, v in not_run.items())}")
     return AuditResult(

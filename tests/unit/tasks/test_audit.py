@@ -8,7 +8,7 @@ import pytest
 
 from schemas.errors import StageError
 from tasks.__main__ import main
-from tasks.audit import figure, inapplicable, off, rows
+from tasks.audit import figure, inapplicable, notes, off, rows
 from tasks.audits._types import AuditResult, DomainAudit, Measure
 
 
@@ -39,6 +39,13 @@ def test_a_cell_reads_as_count_judged_whole_and_share(measure: Measure | None, c
 )
 def test_red_is_what_breaks_a_demand_whatever_a_judge_would_say(measure: Measure, red: bool) -> None:
     assert off(measure) is red
+
+
+def test_a_note_is_said_once_where_the_domains_agree_and_by_name_where_they_do_not() -> None:
+    same, one, two = (Measure(k, "C1", "", note=n) for k, n in (("s", "all"), ("t", "three"), ("t", "four")))
+    result = AuditResult("tau2", "s", "i", (DomainAudit("x", 1, (same, one)), DomainAudit("y", 1, (same, two))))
+    assert notes(result, "s") == ["all"]
+    assert notes(result, "t") == ["x: three", "y: four"]
 
 
 def test_a_line_that_applies_in_one_domain_is_in_the_table_and_one_that_applies_in_none_is_below() -> None:
