@@ -96,6 +96,24 @@ class RuleSpec(Frozen):
     parameters: dict[str, Any] = Field(default_factory=dict)
 
 
+class NotEnforceable(Frozen):
+    """Why no rule stands for a clause, and who answers for that."""
+
+    reason: str = Field(min_length=1)
+    signed_by: str = Field(min_length=1)
+
+
+class ClauseSpec(Frozen):
+    """One line of the clause table: what a clause of a policy document has come to, rules or a signed reason for none."""
+
+    document: str
+    versions: tuple[int, ...] = Field(min_length=1)
+    clause: str
+    rules: tuple[str, ...] = ()
+    """Ids of the rules that stand for it; each version has at least one that is in force with it."""
+    not_enforceable: NotEnforceable | None = None
+
+
 class OutcomePattern(Frozen):
     """Tells the outcome of a record whose system stores no code, from the recorded answer's text."""
 
@@ -167,6 +185,8 @@ class Spec(Frozen):
     systems: tuple[SystemSpec, ...]
     workflows: tuple[WorkflowSpec, ...]
     rules: tuple[RuleSpec, ...] = ()
+    clauses: tuple[ClauseSpec, ...] = ()
+    """The clause table: every clause of every policy version that the export holds (checked by the build)."""
     outcomes: tuple[OutcomePattern, ...] = ()
     requester: RequesterOptions = RequesterOptions()
     reward: RewardWeights = RewardWeights()
@@ -230,11 +250,50 @@ def _cross_faults(raw: dict[str, Any]) -> list[str]:
     holdout = raw.get("holdout")
     if isinstance(holdout, dict) and holdout.get("group", "organisation") != "organisation" and not holdout.get("cannot_promise"):
         faults.append(f"holdout.cannot_promise: a hold-out by {holdout['group']!r} has to say what it cannot promise")
+    faults += _clause_faults(_tables(raw.get("clauses")), [rule for _, rule in rules])
     tokens = raw.get("tokens")
     scope = tokens.get("scope") if isinstance(tokens, dict) else None
     if scope in ("per_supplier", "cross_system") and raw["tokens"].get("agreement") is None:
         faults.append(f"tokens.agreement: scope {scope!r} links sources and needs a recorded agreement (who, when, purpose)")
     return faults
+
+
+def _clause_faults(clauses: list[tuple[int, dict[str, Any]]], rules: list[dict[str, Any]]) -> list[str]:
+    """Where the clause table and the rules do not say the same of each other; an empty table says nothing of any rule."""
+    by_id = {str(rule.get("id")): rule for rule in rules}
+    faults: list[str] = []
+    listed: Counter[tuple[str, str, str]] = Counter()
+    for index, row in clauses:
+        place, named = f"clauses.{index}", _names(row.get("rules"))
+        versions = _names(row.get("versions"))
+        listed.update((str(row.get("document")), version, str(row.get("clause"))) for version in versions)
+        if bool(named) == (row.get("not_enforceable") is not None):
+            faults.append(f"{place}: give `rules` or `not_enforceable`, one of the two")
+        standing: set[str] = set()
+        for rule_id in named:
+            rule = by_id.get(rule_id)
+            if rule is None:
+                faults.append(f"{place}.rules: {rule_id!r} is not a rule of this spec")
+            elif (rule.get("document"), rule.get("clause")) != (row.get("document"), row.get("clause")):
+                found = f"{rule.get('document')} {rule.get('clause')}"
+                faults.append(f"{place}.rules: {rule_id!r} names {found}, not {row.get('document')} {row.get('clause')}")
+            else:
+                standing.update(_names(rule.get("versions")))
+        if named and (bare := [v for v in versions if v not in standing]):
+            faults.append(f"{place}: no rule named stands for version {', '.join(bare)}")
+    for (document, version, clause), count in sorted(listed.items()):
+        if count > 1:
+            faults.append(f"clauses: {document} version {version} clause {clause} is listed {count} times")
+    if clauses:
+        held = {rule_id for _, row in clauses for rule_id in _names(row.get("rules"))}
+        loose = [rule_id for rule_id, rule in by_id.items() if rule.get("document") is not None and rule_id not in held]
+        faults += [f"rules: {rule_id!r} stands for a policy clause, but no line of `clauses` names it" for rule_id in loose]
+    return faults
+
+
+def _names(value: Any) -> list[str]:
+    """The entries of a list, as text; of anything else none (its shape is another check's fault)."""
+    return [str(one) for one in value] if isinstance(value, list | tuple) else []
 
 
 def _tables(value: Any) -> list[tuple[int, dict[str, Any]]]:

@@ -28,6 +28,7 @@ from tasks.draft import work_shard
 from tasks.holdout import SLICES
 from tasks.ledger import counts_of, difficulty_shares, funnel_table, read_ledger
 from tasks.merged import merged_of
+from tasks.policy import check_clauses, versions_of
 from tasks.publish import write_taskset
 from tasks.report import verdict
 from tasks.shard import DECLARED, Draft, Fit, ShardWork, outcome_codes
@@ -83,6 +84,7 @@ def _draft_stage(spec: Spec, source: Path, made: Manifest) -> Stage:
 
 def _draft_shards(spec: Spec, source: Path) -> list[StageShard]:
     clean = open_clean(source, spec.select)
+    check_clauses(spec, versions_of(clean.policies()))
     table = clean.records()
     by_organisation: dict[str, list[str]] = {}
     for record_id, organisation in table.select("record_id", "organisation").iter_rows():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from schemas.errors import SpecError
 from schemas.plugins import load_plugin
-from schemas.spec import Spec, check_options
+from schemas.spec import ClauseSpec, Spec, check_options
 from schemas.task import PolicyClause, PolicySpec, RuleRef
 from tasks.case import us
 
@@ -70,6 +72,57 @@ def in_force(versions: list[Version], at_us: int) -> tuple[list[Version], list[s
         else:
             unclear.append(f"{document}: {len(now)} versions in force")
     return chosen, unclear
+
+
+def check_clauses(spec: Spec, versions: Sequence[Version]) -> None:
+    """Raises SpecError naming every clause that the export holds and the clause table does not, and the other way round."""
+    held = _held(versions)
+    listed = _listed(spec)
+    todo = "is in the export and not listed: name its rules, or say why it has none"
+    faults = [f"clauses: {_named(key)} {todo}" for key in held if key not in listed]
+    faults += [f"clauses: {_named(key)} is listed and not in the export" for key in listed if key not in held]
+    if faults:
+        raise SpecError(spec.name, faults)
+
+
+def clause_table(spec: Spec, versions: Sequence[Version]) -> list[dict[str, Any]]:
+    """One row a clause of each version, in reading order: what stands for it, or why nothing does and who signed that.
+
+    Keys: document, version, clause, rules (ids), kinds (rule files), reason and signed_by ("" where rules stand for it). Empty
+    where the supplier has no policy documents. SpecError as `check_clauses`.
+    """
+    check_clauses(spec, versions)
+    listed, by_id = _listed(spec), {rule.id: rule for rule in spec.rules}
+    rows = []
+    for document, version, clause in _held(versions):
+        line = listed[document, version, clause]
+        mine = [by_id[rule_id] for rule_id in line.rules if version in by_id[rule_id].versions]
+        gap = line.not_enforceable
+        rows.append(
+            {
+                "document": document,
+                "version": version,
+                "clause": clause,
+                "rules": [rule.id for rule in mine],
+                "kinds": sorted({rule.rule for rule in mine}),
+                "reason": gap.reason if gap else "",
+                "signed_by": gap.signed_by if gap else "",
+            }
+        )
+    return rows
+
+
+def _held(versions: Sequence[Version]) -> list[tuple[str, int, str]]:
+    return [(v.policy.document, v.policy.version, c.clause) for v in versions for c in v.policy.clauses]
+
+
+def _listed(spec: Spec) -> dict[tuple[str, int, str], ClauseSpec]:
+    return {(line.document, version, line.clause): line for line in spec.clauses for version in line.versions}
+
+
+def _named(key: tuple[str, int, str]) -> str:
+    document, version, clause = key
+    return f"{document} version {version} clause {clause}"
 
 
 def rule_refs(spec: Spec, workflow: str, now: list[Version]) -> tuple[RuleRef, ...]:
