@@ -10,24 +10,15 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from environments.episode import Episode
+from environments.seen import Seen, unseen
 from environments.tool import Tool
 from schemas.episode import EpisodeTrace, Observation, ToolCall
 from schemas.errors import WorldError
 from schemas.task import ReferenceStep, TaskSpec
 
-_PIECE = re.compile(r"[^\W\d_]+|\d+")
-_WHOLE = re.compile(r"\w+")
 _ID = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
 """A token as deid writes it."""
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,12}(?![\w.])")
-_SMALL = dict(
-    enumerate(
-        _PIECE.findall(
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-            "eighteen nineteen twenty"
-        )
-    )
-)
 
 
 class Agent(Protocol):
@@ -46,66 +37,6 @@ class UnseenValue(WorldError):  # noqa: N818 - named by what it reports
     def __init__(self, tool: str, argument: str, value: Any) -> None:
         self.tool, self.argument, self.value = tool, argument, value
         super().__init__(f"{tool}.{argument}: its value was never shown")
-
-
-def _pieces(text: str) -> str:
-    """Words and numbers of a text in one case between blanks: "7pm, ORDER_1A" -> " 7 pm order 1 a "."""
-    return f" {' '.join(_PIECE.findall(text.casefold()))} "
-
-
-def _wholes(text: str) -> str:
-    """Words with their digits and underscores in one case between blanks: "7pm, ORDER_1A" -> " 7pm order_1a "."""
-    return f" {' '.join(_WHOLE.findall(text.casefold()))} "
-
-
-class Seen:
-    """The texts that an agent has been shown, and whether a value stands in one of them."""
-
-    def __init__(self, *texts: str) -> None:
-        self._texts: list[str] = []
-        self._whole: list[str] = []
-        for text in texts:
-            self.add(text)
-
-    def add(self, text: str) -> None:
-        self._texts.append(_pieces(text))
-        self._whole.append(_wholes(text))
-
-    def holds(self, value: Any) -> bool:
-        """True if the value stands in a text: an integer also as money in major units (1500 in "15.00 EUR") or as a number word,
-        a text as whole words in any case (an id, with
-        its underscores, as a whole), a list or object if all of its leaves do. true, false and null need not be seen."""
-        if isinstance(value, dict):
-            return all(self.holds(inner) for inner in value.values())
-        if isinstance(value, list):
-            return all(self.holds(inner) for inner in value)
-        if value is None or isinstance(value, bool):
-            return True
-        if isinstance(value, str) and "_" in value and any(c.isdigit() for c in value):
-            return any(_wholes(value) in text for text in self._whole)  # an id: a part of another id is not it
-        return any(form in text for form in _forms(value) for text in self._texts)
-
-
-def _forms(value: Any) -> list[str]:
-    if isinstance(value, int):
-        size = abs(value)
-        forms = [f" {size} ", f" {size // 100} {size % 100:02d} ", _pieces(f"{size:,}"), _pieces(f"{size / 100:,.2f}")]
-        if size in _SMALL:
-            forms.append(f" {_SMALL[size]} ")
-        return forms
-    pieces = _pieces(str(value))
-    return [pieces] if pieces.strip() else [f" {value} "]
-
-
-def unseen(tool: Tool, arguments: dict[str, Any], seen: Seen) -> tuple[str, Any] | None:
-    """The first argument whose value was never shown, or None. Free words and values that the schema lists need not be seen."""
-    for name, value in arguments.items():
-        schema = tool.parameters["properties"].get(name, {})
-        if name in tool.prose or ("enum" in schema and value in schema["enum"]):
-            continue
-        if not seen.holds(value):
-            return name, value
-    return None
 
 
 class ReferenceAgent:

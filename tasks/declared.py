@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from environments.agents import Seen
+from environments.seen import Seen
 from schemas.spec import OutcomePattern, Spec
 from tasks.case import Case, Clean
 from tasks.requester import normal, surface

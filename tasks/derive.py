@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from environments.agents import Seen, unseen
+from environments.seen import Seen, unseen
 from rewards.path import compile_rule
 from rewards.rule import Lookup, applies
 from rewards.values import same

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from environments.agents import Seen
+from environments.seen import Seen
 from schemas.episode import ToolCall
 from schemas.files import canonical_json
 from schemas.task import Fact

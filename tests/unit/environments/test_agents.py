@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from environments.agents import PANEL, ConstantOutcome, ReferenceAgent, RefuseAll, Seen, UnseenValue, WritesOnly, run_episode
+from environments.agents import PANEL, ConstantOutcome, ReferenceAgent, RefuseAll, UnseenValue, WritesOnly, run_episode
 from environments.episode import Episode
 from schemas.episode import ToolCall
 from schemas.errors import WorldError
@@ -44,29 +44,6 @@ def test_a_reference_that_does_not_finish_or_calls_an_unknown_tool_is_said(episo
         run_episode(episode, ReferenceAgent(steps(("add_note", {"text": "x"}))), TASK)
     with pytest.raises(WorldError, match="calls fly"):
         run_episode(episode, ReferenceAgent(steps(("fly", {}))), TASK)
-
-
-@pytest.mark.parametrize(
-    ("value", "text", "held"),
-    [
-        ("ORDER_98AE155D", "It is order_98ae155d!", True),
-        ("ORDER_98AE155", "It is ORDER_98AE155D", False),
-        (1500, "exactly 15.00 EUR", True),
-        (150000, "the total is 1,500.00 EUR", True),
-        (1500, "order 11500", False),
-        (5, "five people", True),
-        (5, "fifteen people", False),
-        ("7pm", "at 7 PM please", True),
-        ("Alexa Smith", "I am alexa smith.", True),
-        ("Alexa", "alexander", False),
-        (True, "", True),
-        ({"balance": 12, "name": "Al"}, "Al has 12", True),
-        ({"balance": 13, "name": "Al"}, "Al has 12", False),
-        ("!!", "hm", False),
-    ],
-)
-def test_a_value_is_held_where_it_stands_in_whole_words(value: Any, text: str, held: bool) -> None:
-    assert Seen(text).holds(value) is held
 
 
 def test_no_panel_agent_solves_any_task(small: TaskSet, graded: Episode) -> None:
