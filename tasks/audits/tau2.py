@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from environments.agents import Seen
+from environments.seen import Seen
 from pipeline.progress import progress
 from schemas.errors import StageError
 from tasks.audits import _tau2_driver

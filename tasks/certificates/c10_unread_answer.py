@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from environments.agents import Seen
+from environments.seen import Seen
 from schemas.episode import ToolCall
 from schemas.files import canonical_json
 from tasks.certificates._bench import Bench, CertificateCheck, Said

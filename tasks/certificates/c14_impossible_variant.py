@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from environments.agents import Seen
+from environments.seen import Seen
 from schemas.episode import RowRef
 from schemas.files import canonical_json
 from tasks.certificates._bench import Bench, CertificateCheck, Said

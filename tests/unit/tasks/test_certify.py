@@ -147,7 +147,8 @@ def test_a_grader_that_accepts_one_more_act_fails_c5(
 def test_an_outcome_that_ignores_what_an_argument_decides_fails_c6(small: tuple[TaskSet, dict[str, Answer]]) -> None:
     def ignored(task: TaskSpec, answer: Answer) -> tuple[TaskSpec, Answer]:
         fields = ("payments.refund.amount_minor", *answer.outcome.ignored_fields)
-        return task, with_outcome(answer, ignored_fields=fields)
+        free = tuple(rule for rule in task.rules if rule.rule != "exact")  # else the rule about the amount finds it
+        return task.model_copy(update={"rules": free}), with_outcome(answer, ignored_fields=fields)
 
     found = certified(small, "late_grant", ignored)
     assert verdicts(found)["C6"] == "failed"
