@@ -21,6 +21,7 @@ Builds a task set: data/clean/<supplier> -> data/tasksets/<name>.
                                                            them)
   python -m tasks audit tau2:PATH                          our certificates on somebody else's task set; --help lists them
   python -m tasks report helpdesk_v1                       the page of its report once more, from what the build stored
+  python -m tasks verify helpdesk_v1                       derives every certificate again from the set's folder alone
 
 Exit codes: 0 where the report says PASS, 1 where it says FAIL, 2 where the command could not do its work.
 Needs the stage before it: python -m deid --spec FILE.
@@ -76,6 +77,10 @@ def main(arguments: Sequence[str]) -> int:
         from tasks.audit import main as audit
 
         return audit(arguments[1:])
+    if arguments[:1] == ["verify"]:
+        from tasks.verify import main as verify
+
+        return verify(arguments[1:])
     if arguments[:1] == ["report"]:
         from tasks.report import render_again, verdict
 

@@ -458,7 +458,7 @@ def build_taskset(folder: Path, *, name: str = "small", cases: tuple[str, ...] =
 
 
 def seal(folder: Path) -> None:
-    """Binds sides, splits and certificates as they stand now, as a build does at its end (and as who tampers with a set could)."""
+    """Binds sides, splits and certificates as they stand now, as a build does at its end (and as who tampers could)."""
     manifest = TaskSetManifest.model_validate(read_json(folder / "manifest.json"))
     files = {name: sha256_file(folder / name) for name in ("train/manifest.json", "heldout/manifest.json", "splits.json")}
     certificates = sha256_file(folder / "certificates.jsonl")

@@ -81,7 +81,8 @@ class Bench:
 
     @property
     def codes(self) -> Mapping[str, OutcomeCode]:
-        return self.proof.codes
+        """In order of code, so that the replays are the same whoever holds the proof."""
+        return dict(sorted(self.proof.codes.items()))
 
     @property
     def forms(self) -> Mapping[str, Mapping[str, Sequence[str]]]:

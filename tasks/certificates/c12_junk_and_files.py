@@ -53,7 +53,7 @@ def run(bench: Bench) -> Said:
     folder = os.path.realpath(bench.taskset.folder)
     episode, tried = bench.episode, 0
     _opened.clear()
-    for action in (*ACTIONS, *_calls(bench, folder)):
+    for action in (*ACTIONS, *_calls(bench)):
         if tried == 0 or episode.done:
             if tried and (fault := _unfit(bench)):
                 return "failed", fault
@@ -63,6 +63,13 @@ def run(bench: Bench) -> Said:
         tried += 1
     if fault := _unfit(bench):
         return "failed", fault
+    # Where the task set lies differs between machines, and the grades that are counted must not: these are only looked at.
+    for action in _files(bench, folder):
+        if episode.done or tried % bench.task.max_steps == 0:
+            episode.reset(bench.task.task_id, bench.seed)
+        if fault := _survives(episode, action, folder):
+            return "failed", fault
+        tried += 1
     for digest in bench.task.state:
         if get_content(bench.taskset.folder / "content", digest) != bench.taskset.content(digest):
             return "failed", "a call changed rows that all episodes share"
@@ -96,12 +103,9 @@ def _unfit(bench: Bench) -> str | None:
     return "junk is full" if bench.judged(bench.episode.journal).grade.full else None
 
 
-def _calls(bench: Bench, folder: str) -> Iterator[ToolCall]:
+def _calls(bench: Bench) -> Iterator[ToolCall]:
     """Each tool with junk in each of its arguments, in turn; over the tools every value is tried."""
-    paths = [
-        f"{folder}/{bench.taskset.side}/answers.jsonl", "../heldout/answers.jsonl", f"content:{bench.task.state[0]}",
-        f"file://{folder}/certificates.jsonl", "/etc/passwd", "*", "..",
-    ]  # fmt: skip
+    paths = ["../heldout/answers.jsonl", f"content:{bench.task.state[0]}", "certificates.jsonl", "/etc/passwd", "*", ".."]
     values = [*VALUES, *paths]
     turn = 0
     for name, tool in bench.tools.items():
@@ -122,6 +126,18 @@ def _calls(bench: Bench, folder: str) -> Iterator[ToolCall]:
     while turn < len(values):
         yield ToolCall.model_construct(tool=first, arguments={"x": values[turn]})
         turn += 1
+
+
+def _files(bench: Bench, folder: str) -> Iterator[ToolCall]:
+    """Each tool with the very paths of the grader's files, an argument each."""
+    names = (f"{bench.taskset.side}/answers.jsonl", "heldout/answers.jsonl", "certificates.jsonl", "splits.json", "manifest.json")
+    turn = 0
+    for name, tool in bench.tools.items():
+        for argument, schema in tool.parameters["properties"].items():
+            if schema["type"] == "string" and "enum" not in schema:
+                path = f"{folder}/{names[turn % len(names)]}"
+                yield ToolCall.model_construct(tool=name, arguments={**_fitting(bench, tool), argument: path})
+                turn += 1
 
 
 def _fitting(bench: Bench, tool: Tool) -> dict[str, Any]:
