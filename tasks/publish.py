@@ -12,16 +12,15 @@ from pipeline.manifest import code_version, require_stage
 from schemas.files import put_content, read_models, sha256_file, sha256_json, write_json, write_models, write_text
 from schemas.spec import Spec
 from schemas.task import LedgerRow, TaskSpec
-from schemas.taskset import SideManifest, TaskSet, TaskSetManifest
-from tasks.case import Clean, iso, open_clean, us
+from schemas.taskset import SideManifest, TaskSetManifest
+from tasks.case import Clean, iso, open_clean
 from tasks.certified import CODE, Certified, Decided, canary_of, candidate_of, drafts_dir, in_memory
 from tasks.certify import constant_outcome_rates
 from tasks.holdout import SLICES, Split
+from tasks.leak_input import Background, background, leak_input
 from tasks.leaks import Finding, LeakInput, run_leaks
 from tasks.ledger import counts_of, write_ledger
 from tasks.overlaps import Placed, cluster_figures, overlap_table
-from tasks.policy import versions_of
-from tasks.requester import TOKEN
 from tasks.screen import screen
 from tasks.select import check_ledger
 from tasks.shard import DECLARED, Fit, outcome_codes
@@ -46,7 +45,7 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
         bad = [c for c in line.certificate.checks if c.verdict in ("failed", "could_not_run")]
         reasons[line.draft.task.task_id] = ("certificate", "; ".join(f"{c.id} {c.detail}" for c in bad)[:300])
     content = drafts_dir(spec.name) / "content"
-    kept, findings = _without_leaks(spec, clean, decided.split, kept, content.parent, reasons)
+    kept, findings = _without_leaks(spec, clean, decided, kept, content.parent, reasons, background(clean))
     (folder / "content").mkdir()
     forms_digest = put_content(folder / "content", decided.forms)
     assert decided.proof is not None
@@ -65,7 +64,7 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
     write_ledger(folder / "ledger.parquet", ledger)
     tasks = [line.draft.task for line in kept]
     answers = {line.draft.task.task_id: line.draft.answer for line in kept}
-    findings += _file_findings(spec, clean, decided.split, kept, folder)
+    findings += _file_findings(spec, clean, decided, kept, folder)
     open_leaks = sum(f.verdict in ("failed", "could_not_run") for f in findings)
     slices: Counter[str] = Counter(task.slice for task in tasks)
     counts = {
@@ -168,14 +167,18 @@ ROUNDS = 3
 
 
 def _without_leaks(
-    spec: Spec, clean: Clean, split: Split, kept: list[Certified], drafts: Path, reasons: dict[str, tuple[str, str]]
+    spec: Spec,
+    clean: Clean,
+    decided: Decided,
+    kept: list[Certified],
+    drafts: Path,
+    reasons: dict[str, tuple[str, str]],
+    known: Background,
 ) -> tuple[list[Certified], list[Finding]]:
     """The tasks that no leak check names, and the findings on them."""
-    taskset = in_memory(spec, drafts, {}, {"ask": {}, "tell": {}})
-    seen = first_seen_of(clean)
     findings: list[Finding] = []
     for _ in range(ROUNDS):
-        findings = run_leaks(_leak_input(spec, clean, split, kept, taskset, seen), spec)
+        findings = run_leaks(_leak_input(spec, clean, decided, kept, drafts, known), spec)
         named = {t: f.check for f in findings if f.verdict == "failed" for t in f.task_ids}
         if not named:
             break
@@ -185,59 +188,15 @@ def _without_leaks(
 
 
 def _leak_input(
-    spec: Spec, clean: Clean, split: Split, kept: Sequence[Certified], taskset: TaskSet, first_seen: Mapping[str, str]
+    spec: Spec, clean: Clean, decided: Decided, kept: Sequence[Certified], folder: Path, known: Background
 ) -> LeakInput:
+    taskset = in_memory(spec, folder, {}, decided.forms)
+    episodes = [c.trajectory for c in kept if c.trajectory is not None]
     drafts = [c.draft for c in kept]
-    ids = [d.task.task_id for d in drafts]
-    policy_times = {
-        f"{v.policy.document} v{v.policy.version}": (
-            iso(v.from_us) if v.from_us is not None else None,
-            iso(v.to_us) if v.to_us is not None else None,
-        )
-        for v in versions_of(clean.policies())
-    }
-    return LeakInput(
-        tasks=tuple(d.task for d in drafts),
-        answers={d.task.task_id: d.answer for d in drafts},
-        content=taskset.content,
-        code_book=clean.codebook,
-        later_messages={d.task.task_id: d.later_messages for d in drafts},
-        first_seen=first_seen,
-        groups={
-            spec.holdout.group: dict(zip(ids, (d.group for d in drafts), strict=True)),
-            "requester": {d.task.task_id: d.requester for d in drafts},
-        },
-        waived_groups=spec.holdout.waived,
-        closed_at={d.task.task_id: d.closed_at for d in drafts},
-        boundary=iso(split.boundary_us) if split.boundary_us is not None else None,
-        embargo_s={w: e / 1_000_000 for w, e in split.embargo_us.items()},
-        policy_times=policy_times,
-        seed=spec.seed,
-    )
+    return leak_input(spec, clean, decided.split, drafts, taskset.content, known, decided.forms, episodes)
 
 
-def first_seen_of(clean: Clean) -> dict[str, str]:
-    """Identifier -> instant at which the records first hold it: as a record's id, in the value of a field or in what somebody
-    wrote."""
-    import polars as pl
-
-    events = (
-        clean.events().with_columns(pl.min_horizontal("event_ts", "recorded_ts").alias("at")).filter(pl.col("at").is_not_null())
-    )
-    ids = events.select(pl.col("record_id").alias("token"), "at").filter(pl.col("token").str.contains(TOKEN.pattern))
-    held = [
-        events.filter(pl.col(column).is_not_null())
-        .select(pl.col(column).str.extract_all(TOKEN.pattern).alias("token"), "at")
-        .explode("token")
-        .filter(pl.col("token").is_not_null())
-        for column in ("value_json", "text")
-    ]
-    rows = pl.concat([ids, *held]).group_by("token").agg(pl.col("at").min()).collect()
-    found = {token: us(at) for token, at in rows.sort("token").iter_rows()}
-    return {token: iso(at) for token, at in found.items() if at is not None}
-
-
-def _file_findings(spec: Spec, clean: Clean, split: Split, kept: Sequence[Certified], folder: Path) -> list[Finding]:
+def _file_findings(spec: Spec, clean: Clean, decided: Decided, kept: Sequence[Certified], folder: Path) -> list[Finding]:
     """The checks that look at the written files."""
     from dataclasses import replace
 
@@ -246,8 +205,7 @@ def _file_findings(spec: Spec, clean: Clean, split: Split, kept: Sequence[Certif
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.suffix in (".json", ".jsonl") and "content" not in path.relative_to(folder).parts
     }
-    taskset = in_memory(spec, folder, {}, {"ask": {}, "tell": {}})
-    data = replace(_leak_input(spec, clean, split, kept, taskset, {}), files=texts, canary=canary_of(spec))
+    data = replace(_leak_input(spec, clean, decided, kept, folder, Background({})), files=texts, canary=canary_of(spec))
     return run_leaks(data, spec, only=("canary", "grader_constants"))
 
 

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from schemas.errors import SpecError
 from schemas.plugins import load_plugins
 from schemas.spec import Spec, WaiverSpec
-from tasks.leaks._types import Finding, Leak, LeakInput
+from tasks.leaks._types import ColumnHistory, Finding, Leak, LeakInput
 
 
 def run_leaks(data: LeakInput, spec: Spec, *, only: tuple[str, ...] = (), today: str | None = None) -> list[Finding]:
@@ -56,4 +56,4 @@ def _waived(finding: Finding, waivers: Sequence[WaiverSpec], today: date) -> Fin
     return finding
 
 
-__all__ = ["Finding", "Leak", "LeakInput", "run_check", "run_leaks"]
+__all__ = ["ColumnHistory", "Finding", "Leak", "LeakInput", "run_check", "run_leaks"]

@@ -6,10 +6,12 @@ import marshal
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from schemas.task import TaskSpec
+from tasks.leaks._decode import unwrapped
+from tasks.leaks._times import instant
 from tasks.leaks._types import Finding, LeakInput
 
 TOKEN = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
@@ -54,6 +56,13 @@ def nested(value: Any, path: str = "", key: str = "") -> Iterator[tuple[str, str
             yield from nested(inner, f"{path}/*" if path else "*", key)
     else:
         yield path, key, value
+        if isinstance(value, str):
+            for inner in unwrapped(value):
+                yield from (
+                    nested(inner, f"{path}/(inside)" if path else "(inside)", key)
+                    if not isinstance(inner, str)
+                    else [(f"{path}/(inside)" if path else "(inside)", key, inner)]
+                )
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +73,8 @@ class Row:
     kind: str
     record_id: str
     leaves: tuple[Leaf, ...]
+    fields: tuple[str, ...] = ()
+    """Names of the row's fields, those that hold an empty list or object too."""
 
 
 _rows: dict[tuple[str, str, str, bytes], Row] = {}
@@ -96,7 +107,7 @@ def _row(system: str, kind: str, record_id: str, row: dict[str, Any]) -> Row:
             for name, value in row.items()
             for inner, nearest, scalar in nested(value)
         )
-        found = _rows[key] = Row(system, kind, record_id, tuple(leaves))
+        found = _rows[key] = Row(system, kind, record_id, tuple(leaves), tuple(row))
     return found
 
 
@@ -124,16 +135,22 @@ class Parts(Generic[K, V]):
     """What a check needs to know of states: `make` is asked once for each different row, `join` once for each part of a state."""
 
     def __init__(
-        self, data: LeakInput, make: Callable[[Row], dict[K, V]], join: Callable[[V, V], V] = lambda first, _: first
+        self,
+        data: LeakInput,
+        make: Callable[[Row], dict[K, V]],
+        join: Callable[[V, V], V] = lambda first, _: first,
+        *,
+        declared: bool = False,
     ) -> None:
-        """`make`: what a row holds that matters, most often nothing; `join`: of two values under one key, the one to keep."""
-        self._data, self._make, self._join = data, make, join
+        """`make`: what a row holds that matters, most often nothing; `join`: of two values under one key, the one to keep;
+        `declared`: look at the recorded answers of declared systems too."""
+        self._data, self._make, self._join, self._declared = data, make, join, declared
         self._of_row: dict[Row, dict[K, V]] = {}
         self._of_part: dict[tuple[str, frozenset[str]], dict[K, V]] = {}
 
     def of(self, task: TaskSpec) -> Iterator[dict[K, V]]:
-        """One dictionary for each part of the task's state; rows of declared systems left out."""
-        skipped = declared_systems(task)
+        """One dictionary for each part of the task's state."""
+        skipped = frozenset() if self._declared else declared_systems(task)
         for digest in task.state:
             key = (digest, skipped)
             if key not in self._of_part:
@@ -151,16 +168,52 @@ class Parts(Generic[K, V]):
         return whole
 
 
+def opened(path: str, text: str) -> list[tuple[str, str]]:
+    """(path, text) of a text and of every text inside it; keys of JSON inside stand before their values ("key: value")."""
+    found = [(path, text)]
+    for inner in unwrapped(text):
+        if isinstance(inner, str):
+            found.append((f"{path}/(inside)", inner))
+        else:
+            found += [(f"{path}/(inside)", f"{key}: {value}" if key else str(value)) for _, key, value in nested(inner)]
+    return found
+
+
 def prompt_texts(task: TaskSpec) -> list[tuple[str, str]]:
-    """(path, text) of the opening request."""
-    return [("opening/subject", task.opening.subject), ("opening/text", task.opening.text)]
+    """(path, text) of the opening request, and of what is wrapped in it."""
+    return [*opened("opening/subject", task.opening.subject), *opened("opening/text", task.opening.text)]
 
 
 def fact_texts(task: TaskSpec) -> list[tuple[str, str]]:
-    """(path, text) of what the requester may tell when asked."""
+    """(path, text) of what the requester may tell when asked, and of what is wrapped in it."""
     found = [("requester/facts/answer", fact.answer) for fact in task.requester.facts]
     found += [("requester/facts/values", value) for fact in task.requester.facts for value in fact.values.values()]
-    return found + [("requester/dont_know", text) for text in task.requester.dont_know]
+    found += [("requester/dont_know", text) for text in task.requester.dont_know]
+    return [one for path, text in found for one in opened(path, text)]
+
+
+def shared_texts(data: LeakInput, task: TaskSpec, *, skip: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
+    """(path, text) of what many tasks show alike: policies, what configures the tools (names, descriptions, enumerations; not of
+    the systems `skip`), the sentences of rules. Each content is walked once."""
+    found = [(f"rules/{rule.id}", rule.sentence) for rule in task.rules]
+    digests = [(f"policies/{digest[:12]}", digest) for digest in task.policies]
+    for system in (one for one in task.systems if one.name not in skip):
+        for where, _, value in nested(system.config):
+            if isinstance(value, str) and value.startswith("content:"):
+                digests.append((f"systems/{system.name}/config", value.removeprefix("content:")))
+            elif isinstance(value, str):
+                found.append((f"systems/{system.name}/config/{where}", value))
+    for path, digest in digests:
+        held = _shared.get(digest)
+        if held is None:
+            held = _shared[digest] = [
+                (where, value) for where, _, value in nested(data.content(digest)) if isinstance(value, str)
+            ]
+        found += [(f"{path}/{where}", value) for where, value in held]
+    return found
+
+
+_shared: dict[str, list[tuple[str, str]]] = {}
 
 
 def words(text: str) -> list[str]:
@@ -179,112 +232,12 @@ def bare(token: str) -> str:
     return _ROLE.sub("", token)
 
 
-def instant(text: str) -> datetime | None:
-    """An ISO 8601 instant or day as UTC, or None."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-
-
 def must_instant(text: str, what: str) -> datetime:
     """As `instant`; ValueError where there is none, so that the check reads "could not run"."""
     found = instant(text)
     if found is None:
         raise ValueError(f"{what} is not an ISO 8601 time")
     return found
-
-
-# --- times in any format -------------------------------------------------------------------------------------------------------
-
-_NAMES = (
-    *("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug"),
-    *("september sept sep", "october oct", "november nov", "december dec"),
-)
-_MONTHS = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_CLOCK = r"(?:[,T ]|\sat)*\s*(?P<clock>\d{1,2}:\d{2}(?::\d{2})?(?:\.\d+)?\s*(?:[ap]\.?m\.?)?)\s*(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?"
-_DATES = [
-    re.compile(rf"(?<!\d)(?P<y>(?:19|20)\d\d)[-/.](?P<m>\d\d?)[-/.](?P<d>\d\d?)(?:{_CLOCK})?(?!\d)", re.IGNORECASE),
-    re.compile(rf"(?<!\d)(?P<d>\d\d?)[-/.](?P<m>\d\d?)[-/.](?P<y>(?:19|20)\d\d)(?:{_CLOCK})?(?!\d)", re.IGNORECASE),
-    re.compile(
-        rf"(?<!\d)(?P<d>\d\d?)(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<n>{_MONTH})\.?,?\s+(?P<y>(?:19|20)\d\d)(?:{_CLOCK})?",
-        re.IGNORECASE,
-    ),
-    re.compile(rf"\b(?P<n>{_MONTH})\.?\s+(?P<d>\d\d?)(?:st|nd|rd|th)?,?\s+(?P<y>(?:19|20)\d\d)(?:{_CLOCK})?", re.IGNORECASE),
-    re.compile(r"(?<!\d)(?P<y>20\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?:T(?P<clock>\d{6}|\d{4})(?P<zone>Z)?)?(?!\d)"),
-]
-_EPOCH = re.compile(r"(?<![\w.-])(?:1[2-9]|20)\d{8}(?:\d{3})?(?![\w.-])")
-_QUICK = re.compile(r"(?:19|20)\d\d|1[2-9]\d{8}")
-"""Text without a year or an epoch holds no time: most texts stop here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Time:
-    """A time found in a text."""
-
-    readings: tuple[datetime, ...]
-    """Two where day and month could be either way round ("04/09/2025")."""
-    start: int
-    clock: bool
-    """True where it says the time of day, as stamps do and people's plans seldom do."""
-
-    def after(self, cut: datetime) -> bool:
-        """True where the reading nearest to the cut lies after it: people and systems mostly write of times close by."""
-        return min(self.readings, key=lambda at: abs(at - cut)) > cut
-
-
-def times_in(text: str) -> Iterator[Time]:
-    """Every time in a text: ISO 8601, day or month first, month names, compact, Unix seconds and milliseconds."""
-    if not _QUICK.search(text):
-        return
-    taken: list[tuple[int, int]] = []
-    for pattern in _DATES:
-        for match in pattern.finditer(text):
-            if any(a < match.end() and match.start() < b for a, b in taken):
-                continue
-            found = _dated(match)
-            if found is not None:
-                taken.append(match.span())
-                yield found
-    for match in _EPOCH.finditer(text):
-        if not any(a < match.end() and match.start() < b for a, b in taken):
-            number = int(match[0])
-            at = datetime.fromtimestamp(number / 1000 if number > 10**11 else number, UTC)
-            yield Time((at,), match.start(), clock=True)
-
-
-def _dated(match: re.Match[str]) -> Time | None:
-    parts = match.groupdict()
-    year, day = int(parts["y"]), int(parts["d"])
-    month = _MONTHS[parts["n"].casefold()] if parts.get("n") else int(parts["m"])
-    readings = [(month, day), (day, month)] if not parts.get("n") and match.re is _DATES[1] else [(month, day)]
-    found = []
-    for m, d in readings:
-        try:
-            found.append(datetime(year, m, d, tzinfo=UTC))
-        except ValueError:
-            continue
-    if not found:
-        return None
-    clock = parts.get("clock")
-    of_day = _of_day(clock, parts.get("zone")) if clock else timedelta()
-    return Time(tuple(at + of_day for at in found), match.start(), clock=bool(clock))
-
-
-def _of_day(clock: str, zone: str | None) -> timedelta:
-    digits = re.findall(r"\d+", clock)
-    if len(digits) == 1:
-        digits = [digits[0][:2], digits[0][2:4], digits[0][4:6] or "0"]
-    hours, minutes = int(digits[0]), int(digits[1])
-    afternoon, morning = "p" in clock.casefold(), "a" in clock.casefold()
-    hours = hours % 12 + 12 * afternoon if afternoon or morning else hours
-    offset = timedelta()
-    if zone and zone[0] in "+-":
-        plain = zone[1:].replace(":", "")
-        offset = timedelta(hours=int(plain[:2]), minutes=int(plain[2:])) * (1 if zone[0] == "+" else -1)
-    return timedelta(hours=hours, minutes=minutes) - offset
 
 
 # --- findings ------------------------------------------------------------------------------------------------------------------

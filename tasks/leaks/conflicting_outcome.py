@@ -1,35 +1,67 @@
-"""Two tasks show exactly the same and have different outcomes: no agent can be right in both."""
+"""Two tasks show the same, but for their own ids and clock, and have different outcomes: no agent can be right in both."""
 
 from __future__ import annotations
 
+import json
+import re
+
 from schemas.files import canonical_json
 from schemas.task import Answer, TaskSpec
+from tasks.leaks._times import instant
 from tasks.leaks._types import Finding, Leak, LeakInput
+from tasks.leaks._walk import TOKEN, must_instant, words
+
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 
 
 def run(data: LeakInput) -> list[Finding]:
     groups: dict[str, list[TaskSpec]] = {}
     for task in data.tasks:
         if task.task_id in data.answers:
-            groups.setdefault(_shown(task), []).append(task)
+            opening = task.opening
+            groups.setdefault(canonical_json([task.workflow, words(opening.subject), words(opening.text)]), []).append(task)
     findings = []
-    for tasks in groups.values():
-        if len(tasks) > 1 and len({_outcome(data.answers[t.task_id]) for t in tasks}) > 1:
-            ids = tuple(sorted(t.task_id for t in tasks))
-            findings.append(Finding("conflicting_outcome", "failed", "task", f"{len(ids)} equal tasks, different outcomes", ids))
+    for alike in groups.values():
+        # The state is compared only among requests that read alike: states are large, and such requests are few.
+        if len(alike) < 2 or len({data.answers[t.task_id].outcome.code for t in alike}) < 2:
+            continue
+        same: dict[str, list[TaskSpec]] = {}
+        for task in alike:
+            same.setdefault(_shown(data, task), []).append(task)
+        for tasks in same.values():
+            if len({_outcome(data.answers[t.task_id]) for t in tasks}) > 1:
+                ids = tuple(sorted(t.task_id for t in tasks))
+                detail = f"{len(ids)} tasks alike but for their own ids and clock, different outcomes"
+                findings.append(Finding("conflicting_outcome", "failed", "task", detail, ids))
     return findings
 
 
-def _shown(task: TaskSpec) -> str:
-    return canonical_json(
-        [task.workflow, task.opening.model_dump(exclude={"received_at"}), task.state, task.policies, task.requester.model_dump()]
-    )
+def _shown(data: LeakInput, task: TaskSpec) -> str:
+    """All that is shown, with the task's own ids numbered in their order and times told from the cut."""
+    cut = must_instant(task.started_at, f"{task.task_id}.started_at")
+    states = [data.content(digest) for digest in task.state]
+    opening = task.opening.model_dump(exclude={"received_at"})
+    numbers: dict[str, str] = {}
+    own = {task.opening.record.record_id: "(case)", task.task_id: "(task)"}
+
+    def renamed(match: re.Match[str]) -> str:
+        return numbers.setdefault(match[0], f"{match[0].split('_')[0]}#{len(numbers)}")
+
+    def told(match: re.Match[str]) -> str:
+        at = instant(match[0])
+        return match[0] if at is None else f"{(at - cut).total_seconds():.0f} s"
+
+    # Parts are walked in the order of what they hold, not of ids, which are arbitrary.
+    text = json.dumps([opening, task.requester.model_dump(mode="json"), states, task.policies], sort_keys=True)
+    for name, stands in own.items():
+        text = text.replace(name, stands)
+    return TOKEN.sub(renamed, _STAMP.sub(told, text))
 
 
 def _outcome(answer: Answer) -> str:
     outcome = answer.outcome
-    changes = [c.model_dump(exclude={"before"}) for c in outcome.changes]
-    return canonical_json([outcome.code, outcome.about, changes, outcome.answer])
+    changes = [[c.system, c.kind, c.op, TOKEN.sub("", canonical_json(c.fields))] for c in outcome.changes]
+    return canonical_json([outcome.code, changes, TOKEN.sub("", canonical_json(outcome.answer))])
 
 
 def planted(data: LeakInput) -> LeakInput:

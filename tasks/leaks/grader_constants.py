@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
+from tasks.leaks._literals import plain
 from tasks.leaks._plant import with_content, with_task
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Found, Parts, Row
 
+_JSON_KEY = re.compile(r'\\?"([\w .-]{3,40})\\?"\s*:')
 KEYS = frozenset(
     (
         "outcome",
@@ -31,13 +34,14 @@ OPEN_FILES = ("tasks.jsonl", "splits.json")
 def run(data: LeakInput) -> list[Finding]:
     found = Found("grader_constants")
     shown = {name.rsplit(".", 1)[1] for name, rule in data.code_book.fields.items() if rule.known_at not in ("post_hoc", "never")}
-    keys = KEYS - shown
+    keys = {plain(key) for key in KEYS - shown}
     workflows: dict[str, set[str]] = {}
     for code, about in data.code_book.outcomes.items():
         workflows.setdefault(about.workflow, set()).add(code)
 
     def telling(row: Row) -> dict[str, None]:
-        return {name: None for leaf in row.leaves for name in {leaf.field, *leaf.inner.split("/")} & keys}
+        names = {*row.fields, *(key for leaf in row.leaves if leaf.inner for key in leaf.inner.split("/"))}
+        return {name: None for name in names if plain(name) in keys}
 
     parts = Parts(data, telling)
     held: dict[str, set[str]] = {}
@@ -47,7 +51,7 @@ def run(data: LeakInput) -> list[Finding]:
             digests += [
                 v.removeprefix("content:") for _, v in _pairs(system.config) if isinstance(v, str) and v.startswith("content:")
             ]
-            for name in {key for key, _ in _pairs(system.config)} & keys:
+            for name in {key for key, _ in _pairs(system.config) if plain(key) in keys}:
                 found.add(f"systems/{system.name}/config/{name}", "a key of the grader's", [task.task_id])
             listed = {v for _, v in _pairs(system.config) if isinstance(v, str)} & set(data.code_book.outcomes)
             own = listed & workflows.get(task.workflow, set())
@@ -58,14 +62,13 @@ def run(data: LeakInput) -> list[Finding]:
             found.add(f"content/{name}", "a key of the grader's", [task.task_id])
         for digest in digests:
             if digest not in held:
-                held[digest] = {key for key, _ in _pairs(data.content(digest))} & keys
+                held[digest] = {key for key, _ in _pairs(data.content(digest)) if plain(key) in keys}
             for name in held[digest]:
                 found.add(f"content/{name}", "a key of the grader's", [task.task_id])
     for file, text in sorted(data.files.items()):
         if file.endswith(OPEN_FILES):
-            for name in sorted(keys):
-                if f'"{name}":' in text:
-                    found.add(f"{file}/{name}", "a key of the grader's", [])
+            for name in sorted({m[1] for m in _JSON_KEY.finditer(text) if plain(m[1]) in keys}):
+                found.add(f"{file}/{name}", "a key of the grader's", [])
     return found.findings()
 
 

@@ -1,12 +1,21 @@
-"""An identifier that the records first hold after the cut stands in the opening or the state."""
+"""An identifier that the records first hold after the cut stands in the opening, the state, a policy or a tool's configuration.
+
+A pseudonym counts in any case and with any separator, and by its digits alone; another id as a whole word.
+"""
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 from tasks.leaks._plant import with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import TOKEN, Found, Parts, Row, bare, must_instant, prompt_texts
+from tasks.leaks._walk import TOKEN, Found, Parts, Row, bare, must_instant, prompt_texts, shared_texts
+
+_LOOSE = re.compile(
+    r"(?:\b([A-Za-z]+(?:[_\- ][A-Za-z]+)*)[_\-:# ]?)?(?<![0-9A-Fa-f])([0-9A-Fa-f]{8})(?![0-9A-Za-z])(?!-[0-9a-f]{4}-)"
+)
+_WORD = re.compile(r"[\w][\w.\-/#]*[\w]")
 
 
 def run(data: LeakInput) -> list[Finding]:
@@ -14,27 +23,59 @@ def run(data: LeakInput) -> list[Finding]:
     first = {name: must_instant(at, f"first_seen of {name}") for name, at in data.first_seen.items()}
     if not first:
         raise ValueError("nobody says when identifiers were first seen")
+    digits: dict[str, tuple[datetime, str]] = {}
+    others = set()
+    for name, at in first.items():
+        if TOKEN.fullmatch(name):
+            tail = bare(name)[-8:]
+            # The same digits under another type are another identity: alone they tell only what all of them tell.
+            if tail not in digits or at < digits[tail][0]:
+                digits[tail] = (at, name)
+        elif len(name) > 3:
+            others.add(name)
+
+    def named(text: str) -> list[tuple[datetime, str]]:
+        """(first sight, identifier) of each identifier in a text."""
+        if len(text) < 4:
+            return []
+        held = [(at, text)] if (at := _seen(first, text)) is not None else []
+        for token in TOKEN.findall(text):
+            if (at := _seen(first, token)) is not None:
+                held.append((at, token))
+        for match in _LOOSE.finditer(text):
+            if not TOKEN.fullmatch(match[0].strip()) and any(c.isdigit() for c in match[2]) and match[2].upper() in digits:
+                exact = _seen(first, re.sub(r"[\- :#]", "_", match[0].strip()).upper())
+                held.append((exact, digits[match[2].upper()][1]) if exact is not None else digits[match[2].upper()])
+        if others:
+            held += [(first[word], word) for word in _WORD.findall(text) if word in others]
+        return held
 
     def latest(row: Row) -> dict[str, tuple[datetime, str]]:
         """Path -> (latest first sight, identifier) of the identifiers in this row."""
         held: dict[str, tuple[datetime, str]] = {}
-        at = _seen(first, row.record_id)
-        if at is not None:
-            held[f"state/{row.system}/{row.kind}"] = (at, row.record_id)
+        said = [(f"state/{row.system}/{row.kind}", one) for one in named(row.record_id)]
         for leaf in row.leaves:
-            names = [leaf.value] if leaf.value in first else TOKEN.findall(leaf.value) if isinstance(leaf.value, str) else []
-            for name in names:
-                at = _seen(first, name)
-                if at is not None and (leaf.path not in held or at > held[leaf.path][0]):
-                    held[leaf.path] = (at, name)
+            if isinstance(leaf.value, str):
+                said += [(leaf.path, one) for one in named(leaf.value)]
+            elif not isinstance(leaf.value, bool) and str(leaf.value) in others:
+                said.append((leaf.path, (first[str(leaf.value)], str(leaf.value))))
+            if leaf.inner:
+                said += [(leaf.path, one) for key in leaf.inner.split("/") for one in named(key)]
+        for path, one in said:
+            held[path] = max(held.get(path, one), one)
         return held
 
     parts = Parts(data, latest, max)
+    shared: dict[str, list[tuple[datetime, str]]] = {}
     for task in data.tasks:
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
-        named = [("opening", name) for name in (task.opening.requester_id, task.opening.record.record_id)]
-        named += [(path, name) for path, text in prompt_texts(task) for name in TOKEN.findall(text)]
-        late = {(path, name) for path, name in named if (at := _seen(first, name)) is not None and at > cut}
+        said = [("opening", name) for name in (task.opening.requester_id, task.opening.requester_name, task.opening.contact)]
+        said += [("opening", task.opening.record.record_id), *prompt_texts(task)]
+        late = {(path, name) for path, text in said for at, name in named(text) if at > cut}
+        for path, text in shared_texts(data, task):
+            if text not in shared:
+                shared[text] = named(text)
+            late |= {(path, name) for at, name in shared[text] if at > cut}
         late |= {(path, name) for part in parts.of(task) for path, (at, name) in part.items() if at > cut}
         for path, name in late:
             found.add(path, f"{_kind(name)} first seen after the cut", [task.task_id])
@@ -42,6 +83,7 @@ def run(data: LeakInput) -> list[Finding]:
 
 
 def _seen(first: dict[str, datetime], name: str) -> datetime | None:
+    """When an identifier, or the identity that it is a role of, was first seen."""
     return first.get(name) or first.get(bare(name))
 
 

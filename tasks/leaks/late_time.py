@@ -1,92 +1,147 @@
-"""A time after the cut stands in something shown, in any format, nested or in a text.
+"""A time after the cut stands in something shown, in any format, nested, in a text, a key, an id or a file's name.
 
 Fields that the code book calls planned may lie ahead, and so may the days that people speak of in their own words: in a text a
-bare day counts only behind a word of handling ("resolved 12.03.2025"), a stamp with a time of day always.
+bare day counts only behind a word of handling ("resolved 12.03.2025"), a stamp with a time of day always. A month alone is no
+time: it may hold the cut itself.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from schemas.task import TaskSpec
 from tasks.leaks._plant import with_field
+from tasks.leaks._times import NO_ZONE, Time, instant, stamps, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import (
     Found,
     Leaf,
     Parts,
     Row,
-    Time,
+    declared_systems,
     fact_texts,
-    instant,
     must_instant,
+    nested,
     prompt_texts,
+    shared_texts,
     state_leaves,
-    times_in,
 )
 
 HANDLED = re.compile(
-    r"(?:resolved|closed|solved|refunded|cancelled|granted|refused|denied|updated|handled|decided|completed|credited|restored|"
-    r"modified|approved|paid)(?:_at|_on)?\W*(?:on|at|by|the)?\W*$",
+    r"(?:resolved|closed|solved|refunded|cancell?ed|granted|refused|denied|updated|handled|decided|completed|credited|restored|"
+    r"modified|approved|paid|reopened|erledigt|gel[öo]st|geschlossen|abgeschlossen|bearbeitet|erstattet|storniert|genehmigt|"
+    r"abgelehnt|r[ée]solue?|cl[ôo]tur[ée]e?|ferm[ée]e?|trait[ée]e?|rembours[ée]e?|annul[ée]e?|accept[ée]e?|refus[ée]e?|"
+    r"resuelt[oa]|cerrad[oa]|reembolsad[oa]|cancelad[oa]|aprobad[oa]|rechazad[oa])(?:_?at|_?on)?[\W_]*(?:on|at|by|the|am|le|el|date)?"
+    r"[\W_]*(?:\w{2,10}\.?,? )?$",
     re.IGNORECASE,
 )
 PROSE = 40
 """Characters from which a value of a state is a text that somebody wrote, and not a stamp."""
+EPISODE = timedelta(days=1)
+"""How far an episode's own clock may run past the cut: what its calls wrote carries that time."""
 
 
 def run(data: LeakInput) -> list[Finding]:
     found = Found("late_time")
     fields = data.code_book.fields
     planned = {name for name, rule in fields.items() if rule.planned_future}
-    stamps = {name for name, rule in fields.items() if rule.type in ("time", "date")}
+    dated = {name for name, rule in fields.items() if rule.type in ("time", "date")}
 
     def times(row: Row) -> dict[tuple[str, Time | None], datetime]:
         """(path, None) -> its latest plain time; (path, time) for each time that could be read in two ways."""
         held: dict[tuple[str, Time | None], datetime] = {}
+        said = [(f"state/{row.system}/{row.kind}", time) for time in times_in(row.record_id)]
         for leaf in row.leaves:
             name = f"{leaf.system}.{leaf.kind}.{leaf.field}"
-            for time in () if name in planned else _times(leaf, is_stamp=name in stamps):
-                key = (leaf.path, time if len(set(time.readings)) > 1 else None)
-                held[key] = max(held.get(key, time.readings[0]), time.readings[0])
+            if name not in planned:
+                said += [(leaf.path, time) for time in _times(leaf, is_stamp=name in dated)]
+        for path, time in said:
+            key = (path, time if len(time.readings) > 1 else None)
+            held[key] = max(held.get(key, time.readings[0]), time.readings[0])
         return held
 
     parts = Parts(data, times, max)
+    shared: dict[str, list[Time]] = {}
     for task in data.tasks:
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
         for part in parts.of(task):
             for (path, unclear), at in part.items():
-                if at > cut if unclear is None else unclear.after(cut):
+                if at > cut and (unclear or Time((at,), 0, clock=True)).after(cut):
                     found.add(path, "a time after the cut", [task.task_id])
+        if must_instant(task.opening.received_at, f"{task.task_id}.received_at") > cut:
+            found.add("opening/received_at", "a time after the cut", [task.task_id])
         for path, text in (*prompt_texts(task), *fact_texts(task)):
             # The requester's answers are later words by nature; what they may not hold are stamps of the handling.
-            opening = path.startswith("opening")
-            if any((t.clock and opening) or _handled(text, t) for t in times_in(text) if t.after(cut)):
-                found.add(path, "a time after the cut", [task.task_id])
+            for time in times_in(text):
+                stamped = time.clock and path.startswith("opening") and time.after(cut, timedelta() if time.zone else NO_ZONE)
+                if stamped or (time.after(cut) and _handled(text, time)):
+                    found.add(path, "a time after the cut", [task.task_id])
+        for path, text in shared_texts(data, task, skip=declared_systems(task)):
+            if path.startswith("systems/"):
+                if text not in shared:
+                    shared[text] = list(times_in(text))
+                if any(time.after(cut) for time in shared[text]):
+                    found.add(path, "a time after the cut", [task.task_id])
+        for name in data.file_times.get(task.task_id, ()):
+            if any(time.after(cut) for time in times_in(name)):
+                found.add("files", "a file's name says a time after the cut", [task.task_id])
+    _episodes(data, planned, found)
     return found.findings()
+
+
+def _episodes(data: LeakInput, planned: set[str], found: Found) -> None:
+    """What the episodes to imitate were shown."""
+    tasks = {task.task_id: task for task in data.tasks}
+    keys = {name.rsplit(".", 1)[1] for name in planned}
+    for episode in data.trajectories:
+        task = tasks.get(episode.task_id)
+        if task is None or declared_systems(task):
+            continue
+        cut = must_instant(task.started_at, f"{task.task_id}.started_at")
+        for text in episode.observations[1:]:
+            if any(time.clock and time.after(cut, EPISODE) for time in times_in(text)) and any(
+                time.clock and time.after(cut, EPISODE) for time in _unplanned(text, keys)
+            ):
+                found.add("trajectories/observations", "a time after the cut", [task.task_id])
+
+
+def _unplanned(text: str, keys: set[str]) -> Iterator[Time]:
+    """The times of an observation, those under planned keys left out."""
+    leaves = [(key, value) for _, key, value in nested(text)]
+    for key, value in leaves[1:] if len(leaves) > 1 else leaves:
+        if key not in keys and isinstance(value, str) and not value.startswith(("{", "[")):
+            yield from times_in(value)
 
 
 def _times(leaf: Leaf, *, is_stamp: bool) -> list[Time]:
     """The times that a value of a state says: all of a stamp or short value, of a text those that are stamps themselves."""
     value = leaf.value
+    found = list(times_in(leaf.inner)) if leaf.inner and any(c.isdigit() for c in leaf.inner) else []
     if isinstance(value, bool) or value is None:
-        return []
+        return found
+    if is_stamp and not isinstance(value, str):
+        return [*found, *stamps(value)]
     text = str(value)
-    if len(text) < 8:
-        return []
+    if len(text) < 6:
+        return found
     if isinstance(value, str) and (is_stamp or len(text) < PROSE):
         whole = instant(text.strip())
         if whole is not None:
-            return [Time((whole,), 0, clock=True)]
-    return [t for t in times_in(text) if len(text) < PROSE or t.clock or _handled(text, t)]
+            return [*found, Time((whole,), 0, clock=True)]
+        if is_stamp and re.fullmatch(r"\s*\d+(?:\.\d+)?\s*", text):
+            return [*found, *stamps(float(text))]
+    return [*found, *(t for t in times_in(text) if len(text) < PROSE or t.clock or _handled(text, t))]
 
 
 def _handled(text: str, time: Time) -> bool:
     """True where the word before the time says that the case was handled then."""
-    return HANDLED.search(text[max(0, time.start - 24) : time.start]) is not None
+    return HANDLED.search(text[max(0, time.start - 40) : time.start]) is not None
 
 
 def planted(data: LeakInput) -> LeakInput:
-    task = data.tasks[0]
+    task: TaskSpec = data.tasks[0]
     leaf = next(state_leaves(data, task))
     later = must_instant(task.started_at, "started_at") + timedelta(days=2)
     return with_field(data, 0, leaf.system, leaf.kind, leaf.field, {"log": [{"note": f"done {later:%d/%m/%Y %H:%M}"}]})

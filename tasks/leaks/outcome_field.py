@@ -1,10 +1,16 @@
-"""A field that only the handling decides (or that cannot be known) stands in a state: the outcome could be read off it."""
+"""A field that only the handling decides (or that cannot be known) stands in something shown: the outcome could be read off it.
+
+Its name counts however it is spelled, as a nested key, in JSON inside a text, and before a value in a text ("result code: x").
+"""
 
 from __future__ import annotations
 
+import re
+
+from tasks.leaks._literals import parts_of, plain
 from tasks.leaks._plant import with_field
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Parts, Row
+from tasks.leaks._walk import Found, Parts, Row, fact_texts, prompt_texts
 
 HIDDEN = ("post_hoc", "never")
 
@@ -13,19 +19,26 @@ def run(data: LeakInput) -> list[Finding]:
     found = Found("outcome_field")
     fields = data.code_book.fields
     hidden = {name for name, rule in fields.items() if rule.known_at in HIDDEN}
-    shown = {name.rsplit(".", 1)[1] for name, rule in fields.items() if rule.known_at not in HIDDEN}
+    shown = {plain(name.rsplit(".", 1)[1]) for name, rule in fields.items() if rule.known_at not in HIDDEN}
     # A nested key gives the outcome away as a field does; a name that some system may show is no evidence by itself.
-    telling = {name.rsplit(".", 1)[1] for name in hidden} - shown
+    names = {name.rsplit(".", 1)[1] for name in hidden}
+    telling = {plain(name) for name in names} - shown
+    said = _before_value({name for name in names if plain(name) in telling and len(parts_of(name)) > 1})
 
     def bad(row: Row) -> dict[tuple[str, str], None]:
         """(path, what is wrong with it)."""
         seen: dict[tuple[str, str], None] = {}
-        for leaf in row.leaves:
-            name = f"{leaf.system}.{leaf.kind}.{leaf.field}"
+        for field in row.fields:
+            name = f"{row.system}.{row.kind}.{field}"
             if name in hidden:
-                seen[leaf.path, f"{name} is {fields[name].known_at}"] = None
-            elif leaf.inner and leaf.key in telling:
+                seen[f"state/{row.system}/{row.kind}/{field}", f"{name} is {fields[name].known_at}"] = None
+            elif name not in fields and plain(field) in telling:
+                seen[f"state/{row.system}/{row.kind}/{field}", f"the field {field} is decided by the handling"] = None
+        for leaf in row.leaves:
+            if leaf.inner and any(plain(key) in telling for key in leaf.inner.split("/")):
                 seen[leaf.path, f"the key {leaf.key} is decided by the handling"] = None
+            if said is not None and isinstance(leaf.value, str) and said.search(leaf.value):
+                seen[leaf.path, "a text names a field that is decided by the handling"] = None
         return seen
 
     parts = Parts(data, bad)
@@ -33,7 +46,16 @@ def run(data: LeakInput) -> list[Finding]:
         for part in parts.of(task):
             for path, detail in part:
                 found.add(path, detail, [task.task_id])
+        for path, text in (*prompt_texts(task), *fact_texts(task)):
+            if said is not None and said.search(text):
+                found.add(path, "a text names a field that is decided by the handling", [task.task_id])
     return found.findings()
+
+
+def _before_value(names: set[str]) -> re.Pattern[str] | None:
+    """A name of several words, as a key before its value ("resolution_code=", "Resolution code:")."""
+    forms = [r"[\W_]?".join(map(re.escape, parts_of(name))) for name in sorted(names)]
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(forms)})[\"'\]]*\s*(?:[:=]|->|=>)\s*\S", re.IGNORECASE) if forms else None
 
 
 def planted(data: LeakInput) -> LeakInput:

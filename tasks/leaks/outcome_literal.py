@@ -1,12 +1,38 @@
-"""An outcome code, or the label of the task's own outcome, stands in the opening or the state."""
+"""An outcome code, or the label of the task's own outcome, stands in something shown before the agent acts.
+
+Codes count however they are spelled (case, separators, camelCase), in values, keys, record ids and file names. A code that is an
+ordinary word, and any code spelled as ordinary words, tells only where it is the whole value. Labels are looked for in the code
+book's words and, for whole values of a state, in German, French and Spanish by a short glossary of words of decision.
+"""
 
 from __future__ import annotations
 
 import re
 
+from tasks.leaks._literals import coined, parts_of, plain
 from tasks.leaks._plant import with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Parts, Row, prompt_texts
+from tasks.leaks._walk import Found, Parts, Row, prompt_texts, shared_texts
+
+GLOSSARY = (
+    ("grant approv accept allow", "gewähr genehmig bewillig akzeptiert", "accord approuv accept", "concedid aprobad aceptad"),
+    ("refus denied deny reject declin", "abgelehnt verweiger zurückgewiesen", "refus rejet", "rechazad denegad"),
+    ("refund reimburs", "erstatt rückzahlung", "rembours", "reembols devoluci"),
+    ("cancel", "storn abgesagt gekündigt", "annul", "cancelad anulad"),
+    ("chang modif updat", "geändert änderung", "modifi chang", "cambiad modificad"),
+    ("exchang replac", "umtausch ausgetauscht ersetzt", "échang remplac", "cambi reemplaz"),
+    ("restor unlock recover", "wiederhergestellt entsperrt", "rétabl débloqu", "restaurad desbloquead"),
+    ("credit", "gutschrift guthaben kulanz", "crédit avoir", "crédito abono"),
+    ("order", "bestell auftrag", "command", "pedido orden"),
+    ("address", "adress anschrift", "adresse", "dirección direccion"),
+    ("access", "zugang zugriff", "accès", "acceso"),
+    ("solv resolv", "gelöst erledigt", "résol", "resuelt solucionad"),
+    ("clos", "geschlossen abgeschlossen", "clôtur ferm", "cerrad"),
+    ("identity identit", "identität", "identité", "identidad"),
+)
+"""One meaning a row: beginnings of words in English, German, French, Spanish."""
+LONGEST = 60
+"""Characters of the longest value that is a label and not a text."""
 
 
 def run(data: LeakInput) -> list[Finding]:
@@ -14,42 +40,124 @@ def run(data: LeakInput) -> list[Finding]:
     codes = sorted(data.code_book.outcomes, key=len, reverse=True)
     if not codes:
         return [Finding("outcome_literal", "not_applicable", detail="the code book has no outcome codes")]
-    # A code that is a plain word ("found") also stands in ordinary sentences: it tells only where it is the whole value.
-    coined = [re.escape(code) for code in codes if re.search(r"[_\d]|[a-z][A-Z]", code)]
-    in_text = re.compile(rf"(?<![\w])(?:{'|'.join(coined)})(?![\w])", re.IGNORECASE) if coined else None
-    plain = {code.casefold() for code in codes}
+    in_text = coined(codes)
+    whole = {plain(code) for code in codes}
     labels = {code: " ".join(about.label.casefold().split()) for code, about in data.code_book.outcomes.items()}
     labels = {code: label for code, label in labels.items() if len(label.split()) > 1}
+    foreign = {code: meant for code in codes if (meant := _meanings(code))}
+    listed = {plain(value) for values in data.code_book.codes.values() for value in values}
+    classes = {plain(about.outcome_class) for about in data.code_book.outcomes.values()} - listed
 
     def told(row: Row) -> dict[tuple[str, str], None]:
-        """(path, "") where an outcome code stands, (path, label) where the label of some outcome does."""
+        """(path, "") where an outcome code stands, (path, own label or class) where it tells only the task of that outcome."""
         held: dict[tuple[str, str], None] = {}
+        if in_text is not None and in_text.search(row.record_id):
+            held[f"state/{row.system}/{row.kind}", ""] = None
         for leaf in row.leaves:
-            if not isinstance(leaf.value, str):
+            if leaf.inner and in_text is not None and in_text.search(leaf.inner):
+                held[leaf.path, ""] = None
+            if not isinstance(leaf.value, str) or len(leaf.value) < 3:
                 continue
             text = leaf.value.casefold()
-            if text.strip() in plain or (in_text is not None and in_text.search(leaf.value)):
+            short = plain(text) if len(text) < LONGEST else ""
+            if short in whole or (in_text is not None and in_text.search(leaf.value)):
                 held[leaf.path, ""] = None
+            if short in classes:
+                held[leaf.path, f"class {short}"] = None
             if " " in text:
                 held.update({(leaf.path, label): None for label in labels.values() if label in text})
+                if short:
+                    held.update({(leaf.path, f"abroad {code}"): None for code in _abroad(text, foreign)})
         return held
 
-    parts = Parts(data, told)
+    parts, recorded = Parts(data, told), Parts(data, told, declared=True)
     for task in data.tasks:
         answer = data.answers.get(task.task_id)
         own = labels.get(answer.outcome.code) if answer is not None else None
+        kind = f"class {plain(answer.outcome_class)}" if answer is not None else ""
+        abroad = f"abroad {answer.outcome.code}" if answer is not None else ""
         for path, text in prompt_texts(task):
-            if in_text is not None and in_text.search(text):
+            if (in_text is not None and in_text.search(text)) or plain(text) in whole:
                 found.add(path, "an outcome code", [task.task_id])
             elif own and own in " ".join(text.casefold().split()):
                 found.add(path, "the label of the task's own outcome", [task.task_id])
+        for path, text in (("task_id", task.task_id), ("opening/record", task.opening.record.record_id)):
+            if in_text is not None and in_text.search(text):
+                found.add(path, "an outcome code", [task.task_id])
         for part in parts.of(task):
             for path, label in part:
                 if not label:
                     found.add(path, "an outcome code", [task.task_id])
-                elif label == own:
+                elif label in (own, abroad):
                     found.add(path, "the label of the task's own outcome", [task.task_id])
+                elif label == kind:
+                    found.add(path, "the class of the task's own outcome", [task.task_id])
+        for part in recorded.of(task):
+            for path, label in part:
+                if not label:
+                    found.add(path, "an outcome code", [task.task_id])
+        for name in data.file_times.get(task.task_id, ()):
+            if in_text is not None and in_text.search(name):
+                found.add("files", "an outcome code in a file's name", [task.task_id])
+    if in_text is not None:
+        _descriptions(data, in_text, found)
+        _episodes(data, in_text, found)
     return found.findings()
+
+
+def _descriptions(data: LeakInput, in_text: re.Pattern[str], found: Found) -> None:
+    """Texts that configure tools: to list the codes of a workflow is their business, to name one of several is not."""
+    codes: dict[str, set[str]] = {}
+    for code, about in data.code_book.outcomes.items():
+        codes.setdefault(about.workflow, set()).add(plain(code))
+    seen: dict[str, set[str]] = {}
+    for task in data.tasks:
+        own = codes.get(task.workflow, set())
+        by_field: dict[str, set[str]] = {}
+        for path, text in shared_texts(data, task):
+            if path.startswith("systems/"):
+                if text not in seen:
+                    seen[text] = {plain(m[1]) for m in in_text.finditer(text)}
+                by_field.setdefault(re.sub(r"/\*$|/(?:enum|description)\b.*", "", path), set()).update(seen[text])
+        for path, named in by_field.items():
+            if len(own) > 1 and len(named & own) == 1:
+                found.add(path, "names one outcome code of the workflow alone", [task.task_id])
+
+
+def _episodes(data: LeakInput, in_text: re.Pattern[str], found: Found) -> None:
+    """An episode's observation may repeat a code that its own earlier actions, or its rules' texts, named; no other."""
+    workflows = {task.task_id: task for task in data.tasks}
+    for episode in data.trajectories:
+        task = workflows.get(episode.task_id)
+        answer = data.answers.get(episode.task_id)
+        if task is None or answer is None:
+            continue
+        said: set[str] = set()
+        for before, text in zip(("", *episode.actions), episode.observations, strict=False):
+            said.update(plain(m[1]) for m in in_text.finditer(before))
+            for match in in_text.finditer(text):
+                if plain(match[1]) == plain(answer.outcome.code) and plain(match[1]) not in said:
+                    found.add(
+                        "trajectories/observations", "the task's own outcome code, before an action named it", [task.task_id]
+                    )
+
+
+def _meanings(code: str) -> list[int]:
+    """Rows of the glossary that the words of a code stand in; [] unless two of them do."""
+    rows = [n for part in parts_of(code) for n, (english, *_) in enumerate(GLOSSARY) if part.startswith(tuple(english.split()))]
+    return rows if len(rows) > 1 else []
+
+
+def _abroad(text: str, foreign: dict[str, list[int]]) -> list[str]:
+    """Codes all of whose known words stand in a short text, in one language other than English."""
+    words = re.findall(r"\w+", text)
+    if not 2 <= len(words) <= 6:
+        return []
+    spoken = [
+        {n for n, row in enumerate(GLOSSARY) if any(w.startswith(tuple(row[tongue].split())) for w in words)}
+        for tongue in (1, 2, 3)
+    ]
+    return [code for code, meant in foreign.items() if any(set(meant) <= held for held in spoken)]
 
 
 def planted(data: LeakInput) -> LeakInput:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+from schemas.files import canonical_json
 from tasks.leaks._plant import with_content, with_task
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Found, must_instant
@@ -11,6 +14,9 @@ def run(data: LeakInput) -> list[Finding]:
     found = Found("policy_version")
     if not any(task.policies for task in data.tasks):
         return [Finding("policy_version", "not_applicable", detail="no task has a policy")]
+    texts = _texts(data)
+    rules = Counter((r.id, r.document, r.version, canonical_json(r.parameters)) for task in data.tasks for r in task.rules)
+    usual = {key[:3]: key[3] for key, _ in sorted(rules.items(), key=lambda item: item[1])}
     for task in data.tasks:
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
         shown: dict[str, int] = {}
@@ -18,6 +24,8 @@ def run(data: LeakInput) -> list[Finding]:
             policy = data.content(digest)
             name = f"{policy['document']} v{policy['version']}"
             shown[policy["document"]] = policy["version"]
+            if digest not in texts[name][:1]:
+                found.add(f"policies/{name}", "another text under this version's name", [task.task_id])
             if name not in data.policy_times:
                 raise ValueError(f"nobody says when {name} was in force")
             start, end = data.policy_times[name]
@@ -28,7 +36,19 @@ def run(data: LeakInput) -> list[Finding]:
         for rule in task.rules:
             if rule.document is not None and rule.version is not None and shown.get(rule.document) != rule.version:
                 found.add(f"rules/{rule.id}", f"of {rule.document} v{rule.version}, which the task does not show", [task.task_id])
+            if usual[rule.id, rule.document, rule.version] != canonical_json(rule.parameters):
+                found.add(f"rules/{rule.id}", "other parameters than this version has elsewhere", [task.task_id])
     return found.findings()
+
+
+def _texts(data: LeakInput) -> dict[str, list[str]]:
+    """ "document vN" -> digests of its texts, the one that most tasks show first: a later text under an old name stands out."""
+    shown = Counter(digest for task in data.tasks for digest in task.policies)
+    found: dict[str, list[str]] = {}
+    for digest, _ in sorted(shown.items(), key=lambda item: (-item[1], item[0])):
+        policy = data.content(digest)
+        found.setdefault(f"{policy['document']} v{policy['version']}", []).append(digest)
+    return found
 
 
 def planted(data: LeakInput) -> LeakInput:

@@ -1,4 +1,5 @@
-"""A field that the code book does not name stands in a state: nobody has said what it is or when it is known."""
+"""A field, or a whole kind of record, that the code book does not name stands in a state: nobody has said what it is or when it
+is known."""
 
 from __future__ import annotations
 
@@ -10,16 +11,21 @@ from tasks.leaks._walk import MESSAGES, Found, Parts, Row, state_leaves
 def run(data: LeakInput) -> list[Finding]:
     found = Found("unknown_field")
     known = set(data.code_book.fields)
+    kinds = {name.rsplit(".", 1)[0] for name in known}
 
     def unknown(row: Row) -> dict[str, None]:
-        names = {leaf.field for leaf in row.leaves if leaf.field != MESSAGES}
-        return {f"{row.system}/{row.kind}/{name}": None for name in names if f"{row.system}.{row.kind}.{name}" not in known}
+        names = [f for f in row.fields if f != MESSAGES and f"{row.system}.{row.kind}.{f}" not in known]
+        here = f"{row.system}/{row.kind}"
+        whole = {here: None} if not row.fields and f"{row.system}.{row.kind}" not in kinds else {}
+        return {**whole, **{f"{here}/{name}": None for name in names}}
 
     parts = Parts(data, unknown)
     for task in data.tasks:
+        own = task.opening.record
         for part in parts.of(task):
             for name in part:
-                found.add(f"state/{name}", f"{name.replace('/', '.')} is not in the code book", [task.task_id])
+                if name != f"{own.system}/{own.kind}":
+                    found.add(f"state/{name}", f"{name.replace('/', '.')} is not in the code book", [task.task_id])
     return found.findings()
 
 

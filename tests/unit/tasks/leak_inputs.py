@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from schemas.episode import RowRef
@@ -11,7 +14,7 @@ from schemas.files import sha256_json, sha256_text
 from schemas.records import CodeBook, FieldRule, OutcomeCode
 from schemas.spec import Spec
 from schemas.task import Answer, Fact, Opening, Outcome, RequesterSpec, RuleRef, SystemRef, TaskSpec
-from tasks.leaks import LeakInput
+from tasks.leaks import ColumnHistory, LeakInput
 
 CANARY = "0b1f2f4e-8d0a-4c39-9d0e-2f6f8f0f8a11"
 BOUNDARY = datetime(2025, 9, 1, tzinfo=UTC)
@@ -24,6 +27,8 @@ FIELDS = {
     "helpdesk.ticket.created_at": FieldRule(type="time", known_at="start"),
     "helpdesk.ticket.resolution_code": FieldRule(type="code", known_at="post_hoc"),
     "helpdesk.ticket.internal_score": FieldRule(type="number", known_at="never"),
+    "helpdesk.ticket.number": FieldRule(type="int", known_at="start"),
+    "accounts.account.orders": FieldRule(type="int", aggregate="count orders.order by account_id"),
     "orders.order.status": FieldRule(type="code"),
     "orders.order.account_id": FieldRule(type="id", identity="account"),
     "orders.order.placed_at": FieldRule(type="time"),
@@ -47,6 +52,40 @@ WORDS = [
 ]
 
 
+def git(folder: Path, *arguments: str) -> str:
+    """Real git, with an author and a clock that never change."""
+    stamp = "2025-01-05T10:00:00Z"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_AUTHOR_NAME": "A",
+        "GIT_AUTHOR_EMAIL": "a@example.org",
+        "GIT_COMMITTER_NAME": "A",
+        "GIT_COMMITTER_EMAIL": "a@example.org",
+        "GIT_AUTHOR_DATE": stamp,
+        "GIT_COMMITTER_DATE": stamp,
+    }
+    command = ["git", "-c", "core.logAllRefUpdates=false", "-C", str(folder), *arguments]
+    return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def committed(folder: Path, text: str) -> str:
+    """Id of a new commit of one file."""
+    (folder / "main.py").write_text(text, encoding="utf-8")
+    git(folder, "add", "main.py")
+    git(folder, "commit", "-q", "-m", "a change")
+    return git(folder, "rev-parse", "HEAD")
+
+
+def git_repository(folder: Path) -> tuple[Path, str]:
+    """A repository of two commits without a reflog, and its base: the second."""
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "-q", "-b", "main")
+    committed(folder, "a = 1\n")
+    return folder, committed(folder, "a = 2\n")
+
+
 def token(kind: str, *parts: object) -> str:
     return f"{kind}_{sha256_text('/'.join(map(str, (kind, *parts))))[:8].upper()}"
 
@@ -55,7 +94,7 @@ def sentence(chance: random.Random, length: int) -> str:
     return " ".join(chance.choice(WORDS) for _ in range(length)).capitalize() + "."
 
 
-def leak_input(seed: int = 1, tasks: int = 160) -> LeakInput:
+def leak_input(seed: int = 1, tasks: int = 160, repository: tuple[Path, str] | None = None) -> LeakInput:
     """A clean set of `tasks` tasks, a quarter of them held out in each of two ways."""
     chance = random.Random(seed)
     contents: dict[str, Any] = {}
@@ -72,6 +111,7 @@ def leak_input(seed: int = 1, tasks: int = 160) -> LeakInput:
         for version, text in ((1, "A late parcel is refunded within 30 days of its delivery."), (2, "Now it is 21 days."))
     }
     made, answers, later, first_seen, closed = [], {}, {}, {}, {}
+    numbers: list[tuple[str, int]] = []
     for number in range(tasks):
         workflow = chance.choice(sorted(CODES))
         code = chance.choice(sorted(CODES[workflow]))
@@ -101,6 +141,10 @@ def leak_input(seed: int = 1, tasks: int = 160) -> LeakInput:
                 }
             },
         }
+        counter = int((start - datetime(2025, 1, 1, tzinfo=UTC)).total_seconds()) // 10
+        numbers.append((at, counter))
+        state["helpdesk"]["ticket"][ticket]["number"] = counter
+        state["accounts"] = {"account": {token("ACCOUNT", number): {"orders": 1}}}
         task_id = f"task-{sha256_text(f'{seed}/{number}')[:12]}"
         fact = Fact(
             id="f1", slots=("order_id",), values={"order_id": order}, question="Which order is it?", answer=f"It is {order}."
@@ -165,6 +209,13 @@ def leak_input(seed: int = 1, tasks: int = 160) -> LeakInput:
         policy_times={"refunds v1": (None, BOUNDARY.isoformat()), "refunds v2": (BOUNDARY.isoformat(), None)},
         files=files,
         canary=CANARY,
+        aggregates={"accounts.account.orders": ("orders.order", "account_id")},
+        sequences={"helpdesk.ticket.number": tuple(sorted(numbers))},
+        columns={"orders.order.status": ColumnHistory(rows=400, early=0, records=100, constant=40, declared=False)},
+        file_times={made[0].task_id: {"src/main.py": (BOUNDARY - timedelta(days=400)).isoformat()}},
+        repositories={made[0].task_id: repository} if repository is not None else {},
+        fitted_on={"forms": tuple(task.task_id for task in made if task.slice == "train")},
+        forms={"ask": {"order_id": ["Which order is it about?"]}, "tell": {}},
         seed=seed,
     )
 

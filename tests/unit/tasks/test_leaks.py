@@ -14,7 +14,8 @@ from schemas.plugins import load_plugins, plugin_names
 from schemas.task import SystemRef
 from tasks.leaks import Leak, LeakInput, run_check, run_leaks
 from tasks.leaks._plant import with_field, with_task, with_text
-from tasks.leaks._walk import must_instant, times_in
+from tasks.leaks._times import times_in
+from tasks.leaks._walk import must_instant
 from tests.unit.tasks.leak_inputs import CANARY, leak_input, spec, token
 
 LEAKS = load_plugins("tasks.leaks", "LEAK", Leak)
@@ -185,8 +186,9 @@ def test_a_requester_that_volunteers_an_answer_to_a_question_tells_early() -> No
 
 def test_every_check_says_something_and_a_clean_set_is_clean() -> None:
     findings = run_leaks(leak_input(2, tasks=200), spec(), today=TODAY)
-    assert [f.check for f in findings] == plugin_names("tasks.leaks")
-    assert {f.verdict for f in findings} == {"passed"}
+    assert list(dict.fromkeys(f.check for f in findings)) == plugin_names("tasks.leaks")
+    assert {f.verdict for f in findings if f.check != "late_git_object"} == {"passed"}
+    assert [f.verdict for f in findings if f.check == "late_git_object"] == ["not_applicable"]
 
 
 WAIVER = {

@@ -1,0 +1,172 @@
+"""False alarms of the leak checks over clean sets: samples of many seeds, through every stage, none with a planted leak.
+
+    python -m benchmarks.leaks --seeds 20 --tasks 500                what the checks say, and what they cost
+    python -m benchmarks.leaks --seeds 20 --tasks 500 --build-only   the sets alone (most of the time: about a minute a seed)
+
+Each seed's records are made once and kept under --scratch until the code that makes them changes (that of the checks does not),
+so a broken-off run goes on where it was. The tasks of a set are the drafts with their hold-out, before certificates: no check
+looks at those, and what they drop could only hide an alarm. Targets: 0 alarms by evidence, at most 1 by probability over 20 sets.
+Exit code 1 if missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+SPEC = "tasks/specs/helpdesk_v1.toml"
+MADE_BY = ("schemas", "pipeline", "samples", "ingest", "deid", "environments", "rewards", "tasks")
+SURPLUS = 1.5
+"""Tickets made for each task wanted: about a quarter of them become none."""
+ALLOWED = {"deterministic": 0, "statistical": 1}
+ALARMS = ("failed", "could_not_run")
+
+
+def version() -> str:
+    """Digest of the code that makes the sets, the leak checks left out."""
+    digest = hashlib.sha256()
+    for package in MADE_BY:
+        for path in sorted((ROOT / package).rglob("*")):
+            if path.suffix in (".py", ".toml", ".json") and "leaks" not in path.parts and path.name != "leak_input.py":
+                digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def make(folder: Path, seed: int, tasks: int) -> None:
+    """Sample, ingest and deid of one seed, into `folder`, which appears whole or not at all."""
+    if folder.exists():
+        return
+    part = folder.with_name(folder.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    environment = {**os.environ, "RECORDGYM_DATA": str(part / "data"), "RECORDGYM_HOME": str(part / "home")}
+    raw, stage = str(part / "raw"), ("--spec", SPEC, "--workers", "1")
+    size = ("--tickets", str(max(50, int(tasks * SURPLUS))), "--seed", str(seed))
+    commands = (
+        ("samples", "--out", raw, "--truth", str(part / "truth"), *size),
+        ("ingest", *stage, "--export", raw),
+        ("deid", *stage),
+    )
+    for command in commands:
+        whole = [sys.executable, "-m", *command, "--quiet"]
+        subprocess.run(whole, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+    _drafts(part, environment)
+    part.rename(folder)
+
+
+def _drafts(folder: Path, environment: dict[str, str]) -> None:
+    """In a process of its own, because the place of the data is read from the environment."""
+    code = f"from benchmarks.leaks import draft; draft({SPEC!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+
+def draft(spec_path: str) -> None:
+    """The first half of a build: candidates become drafts."""
+    from pipeline.manifest import require_stage
+    from pipeline.stage import run_stage
+    from schemas.paths import clean_dir
+    from schemas.spec import load_spec
+    from tasks.build import _draft_stage
+
+    spec = load_spec(Path(spec_path))
+    source = clean_dir(spec.supplier)
+    run_stage(_draft_stage(spec, source, require_stage(source, "deid")), workers=1, quiet=True)
+
+
+def look(spec_path: str, tasks: int) -> dict[str, Any]:
+    """What every check says of the set in the environment's data folder: {"tasks", "seconds", "probe_seconds", "findings"}."""
+    from dataclasses import asdict
+
+    from schemas.files import read_models
+    from schemas.paths import clean_dir
+    from schemas.plugins import load_plugins
+    from schemas.spec import load_spec
+    from tasks.case import open_clean
+    from tasks.certified import candidate_of, drafts_dir, in_memory
+    from tasks.holdout import decide
+    from tasks.leak_input import background, leak_input
+    from tasks.leaks import Leak, run_check
+    from tasks.requester import message_forms
+    from tasks.shard import Draft
+
+    spec = load_spec(Path(spec_path))
+    clean = open_clean(clean_dir(spec.supplier), spec.select)
+    drafts = sorted(read_models(drafts_dir(spec.name) / "drafts.jsonl", Draft), key=lambda d: d.task.task_id)[:tasks]
+    split = decide([candidate_of(d) for d in drafts], spec.holdout, spec.seed, None)
+    slices = split.slices
+    placed = [
+        d.model_copy(update={"task": d.task.model_copy(update={"slice": slices[d.task.task_id]})})
+        for d in drafts
+        if d.task.task_id in slices
+    ]
+    told = [(d.closing, d.answer.outcome.code, d.task.requester) for d in placed if d.task.slice == "train"]
+    forms = message_forms(told, spec.requester.slots)
+    content = in_memory(spec, drafts_dir(spec.name), {}, forms).content
+    data = leak_input(spec, clean, split, placed, content, background(clean), forms)
+    for digest in {d for task in data.tasks for d in (*task.state, *task.policies)}:
+        content(digest)  # reading the files is no cost of a check
+    found: list[dict[str, Any]] = []
+    seconds = {False: 0.0, True: 0.0}
+    for check in load_plugins("tasks.leaks", "LEAK", Leak).values():
+        start = time.process_time()
+        findings = run_check(check, data)
+        seconds[check.statistical] += time.process_time() - start
+        kind = "statistical" if check.statistical else "deterministic"
+        found += [{**asdict(f), "kind": kind, "numbers": dict(f.numbers)} for f in findings]
+    return {"tasks": len(placed), "seconds": seconds[False], "probe_seconds": seconds[True], "findings": found}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=20, help="seeds 1 to N (default 20)")
+    parser.add_argument("--tasks", type=int, default=500, help="tasks of each set (default 500)")
+    parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "recordgym-leaks")
+    parser.add_argument("--build-only", action="store_true", help="make the sets, and look at none")
+    given = parser.parse_args()
+    folder = given.scratch / f"{version()}-{given.tasks}"
+    alarms: Counter[str] = Counter()
+    spent = {"tasks": 0.0, "seconds": 0.0, "probe_seconds": 0.0}
+    for seed in range(1, given.seeds + 1):
+        here = folder / f"seed-{seed}"
+        start = time.monotonic()
+        make(here, seed, given.tasks)
+        print(f"seed {seed}: made in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+        if given.build_only:
+            continue
+        environment = {**os.environ, "RECORDGYM_DATA": str(here / "data"), "RECORDGYM_HOME": str(here / "home")}
+        code = f"import json; from benchmarks.leaks import look; print(json.dumps(look({SPEC!r}, {given.tasks})))"
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE)
+        said = json.loads(done.stdout)
+        bad = [f for f in said["findings"] if f["verdict"] in ALARMS]
+        alarms.update(f["kind"] for f in bad)
+        spent = {name: spent[name] + said[name] for name in spent}
+        cost = f"{1000 * said['seconds'] / said['tasks']:.2f} CPU ms a task, probes {said['probe_seconds']:.1f} CPU s"
+        print(f"seed {seed}: {said['tasks']} tasks, {len(bad)} alarms, {cost}", flush=True)
+        for f in bad:
+            print(f"  {f['check']} {f['verdict']} {f['path']}: {f['detail']} ({len(f['task_ids'])} tasks)", flush=True)
+    if given.build_only:
+        return 0
+    cost, probes = (1000 * spent[name] / max(1, spent["tasks"]) for name in ("seconds", "probe_seconds"))
+    print(
+        f"{given.seeds} sets, {spent['tasks']:.0f} tasks, CPU ms a task: {cost:.2f}, and {probes:.2f} for the statistical checks"
+    )
+    missed = False
+    for kind, allowed in ALLOWED.items():
+        missed |= alarms[kind] > allowed
+        print(f"{kind}: {alarms[kind]} alarms, target at most {allowed}: {'missed' if alarms[kind] > allowed else 'met'}")
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

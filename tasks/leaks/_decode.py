@@ -1,0 +1,104 @@
+"""What a text says once its wrapping is taken off, for the checks that look for words, ids and times.
+
+Undone: Unicode look-alikes and invisible characters (NFKC), HTML entities, percent-encoding, backslash escapes, Base64 of
+readable text, and JSON inside a text; to the depth of three. Not undone: ciphers, compression, translation.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote_plus
+
+DEPTH = 3
+"""Wrappings inside one another that are undone."""
+SHORTEST = 4
+"""Characters of the shortest text that can wrap another."""
+_WRAPPED = re.compile(r"""%[0-9A-Fa-f]{2}|&(?:#\w+|[a-zA-Z]+);|\\[nuxt"']|[\[{]|[A-Za-z0-9+/_-]{16}|[^\x00-\x7f]""")
+"""Text without any of these is as it stands."""
+_BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{16,}={0,2}(?![\w+/=-])")
+_TOKENISH = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_\w+)?")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+_DECODER = json.JSONDecoder()
+
+
+def unwrapped(text: str) -> list[Any]:
+    """What stands inside `text`: texts, and JSON objects and arrays; [] for plain text. Never the text itself."""
+    if len(text) < SHORTEST or not _WRAPPED.search(text):
+        return []
+    found: list[Any] = []
+    seen = {text}
+    level: list[str] = [text]
+    for _ in range(DEPTH):
+        after: list[str] = []
+        for one in level:
+            for inner in _once(one):
+                if not isinstance(inner, str):
+                    found.append(inner)
+                elif inner not in seen:
+                    seen.add(inner)
+                    found.append(inner)
+                    after.append(inner)
+        level = after
+    return found
+
+
+def _once(text: str) -> Iterator[Any]:
+    if not text.isascii():
+        yield _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    if "&" in text:
+        yield html.unescape(text)
+    if "%" in text:
+        yield unquote_plus(text)
+    if "\\" in text:
+        yield re.sub(
+            r"\\u([0-9a-fA-F]{4})|\\(.)", lambda m: chr(int(m[1], 16)) if m[1] else {"n": "\n", "t": "\t"}.get(m[2], m[2]), text
+        )
+    for match in _BASE64.finditer(text):
+        inner = _from_base64(match[0])
+        if inner is not None:
+            yield inner
+    yield from _json_in(text)
+
+
+def _from_base64(text: str) -> str | None:
+    """The readable text that Base64 (ordinary or of URLs) holds, or None: ids and hashes decode to bytes that nobody reads."""
+    if _TOKENISH.fullmatch(text) or text.isdigit() or (text.isalpha() and (text.islower() or text.isupper())):
+        return None
+    try:
+        raw = base64.b64decode(
+            text.rstrip("=").replace("-", "+").replace("_", "/") + "=" * (-len(text.rstrip("=")) % 4), validate=True
+        )
+        inner = raw.decode("utf-8")
+    except (binascii.Error, ValueError):
+        return None
+    return (
+        inner if (len(inner) >= SHORTEST and inner.isprintable()) or all(c.isprintable() or c.isspace() for c in inner) else None
+    )
+
+
+def _json_in(text: str) -> Iterator[Any]:
+    """Objects, arrays and quoted texts of JSON that stand in a text."""
+    if text.startswith('"') and text.endswith('"'):
+        try:
+            inner = json.loads(text)
+        except ValueError:
+            inner = None
+        if isinstance(inner, str):
+            yield inner
+    at = 0
+    while (at := min((i for i in (text.find("{", at), text.find("[", at)) if i >= 0), default=-1)) >= 0:
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at += 1
+            continue
+        if value:
+            yield value
+        at = max(end, at + 1)

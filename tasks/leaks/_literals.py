@@ -1,0 +1,34 @@
+"""Names and codes however they are spelled: case, separators, camelCase."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NOT_WORD = re.compile(r"[\W_]+")
+
+
+def plain(name: str) -> str:
+    """Letters and digits in one case: "resolutionCode", "Resolution-Code" and "resolution_code" are one."""
+    return _NOT_WORD.sub("", name).casefold()
+
+
+def parts_of(name: str) -> list[str]:
+    """The words of a code or key: "refundGranted" and "refund_granted" -> ["refund", "granted"]."""
+    return [part for part in _NOT_WORD.split(_CAMEL.sub(" ", name).casefold()) if part]
+
+
+def coined(codes: Iterable[str]) -> re.Pattern[str] | None:
+    """Finds codes of several parts, however joined, but not as ordinary words in a sentence; None where there are none.
+
+    Group 1 is the code as it stands; `plain` of it is `plain` of the code.
+    """
+    forms = []
+    for code in sorted(set(codes), key=len, reverse=True):
+        parts = parts_of(code)
+        if len(parts) > 1:
+            forms.append(r"[_\-./:~|+\\]*".join(map(re.escape, parts)))
+        elif re.search(r"\d", code):
+            forms.append(re.escape(code.casefold()))
+    return re.compile(rf"(?<![^\W_])({'|'.join(forms)})(?![^\W_])", re.IGNORECASE) if forms else None

@@ -1,0 +1,210 @@
+"""Times in any format: as people and systems write them, in a text or as a number.
+
+Read anywhere: ISO 8601 (with and without zone, basic, week and ordinal dates), day, month or year first with two or four digits,
+month names in English, German, French and Spanish, RFC 2822 and log stamps, Unix seconds to nanoseconds, and the time inside a
+UUID of version 1, 6 or 7 or a ULID. Read only where the code book says that a field is a time: serial days of a spreadsheet, .NET
+ticks and Windows file times, which are ordinary numbers anywhere else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+HORIZON = timedelta(days=20 * 365)
+"""A time further after the cut than this is a mark for "never" (9999-12-31) or an ordinary number, and tells nothing."""
+NO_ZONE = timedelta(hours=14)
+"""What a time of day without a zone may be off."""
+
+_NAMES = (
+    *("january jan januar jänner janvier janv enero ene", "february feb februar février fevrier févr fevr febrero"),
+    *("march mar märz maerz mrz mars marzo", "april apr avril avr abril abr", "may mai mayo"),
+    *("june jun juni juin junio", "july jul juli juillet juil julio", "august aug août aout agosto ago"),
+    *("september sept sep septembre septiembre setiembre", "october oct oktober okt octobre octubre"),
+    *("november nov novembre noviembre", "december dec dezember dez décembre decembre déc diciembre dic"),
+)
+_MONTHS = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_ZONE = r"(?P<zone>Z\b|UTC|GMT|[+-]\d{2}:?\d{2})?"
+_CLOCK = (
+    r"(?:[,T ]|\sat\b|\sum\b|\sà\b|\sa\slas\b|\s-|(?<=\d):)*\s*"
+    r"(?P<clock>\d{1,2}[:.hH]\d{2}(?:[:.]\d{2})?(?:[.,]\d+)?\s*(?:[ap]\.?m\b\.?)?|\d{1,2}\s*[ap]\.?m\b\.?)\s*" + _ZONE
+)
+_YEAR = r"(?P<y>(?:19|20)\d\d)"
+_SHORT = r"(?P<y>(?:19|20)\d\d|'?\d\d)"
+_FLAGS = re.IGNORECASE
+_PATTERNS = [
+    re.compile(rf"(?<![\d-]){_YEAR}(?P<s>[-/._])(?P<m>\d\d?)(?P=s)(?P<d>\d\d?)(?:{_CLOCK})?(?!\d)", _FLAGS),
+    re.compile(rf"(?<![\d.-])(?P<d>\d\d?)(?P<s>[-/. ])\s?(?P<m>\d\d?)(?P=s)\s?{_YEAR}(?:{_CLOCK})?(?!\d)", _FLAGS),
+    re.compile(
+        rf"(?<!\d)(?P<d>\d\d?)(?:st|nd|rd|th|er|º|\.)?[\s/-]*(?:of\s+|de\s+)?(?P<n>{_MONTH})\b\.?(?:[\s/,-]|de\s|del\s)*{_SHORT}(?!\d)(?:{_CLOCK})?",
+        _FLAGS,
+    ),
+    re.compile(rf"\b(?P<n>{_MONTH})\b[.\s/-]*(?P<d>\d\d?)(?:st|nd|rd|th)?[,\s/-]+{_YEAR}(?!\d)(?:{_CLOCK})?", _FLAGS),
+    re.compile(rf"\b(?P<n>{_MONTH})\s+(?P<d>\d\d?)\s+(?P<clock>\d\d:\d\d:\d\d)\s+(?P<zone>UTC|GMT|Z)?\s*{_YEAR}", _FLAGS),
+    re.compile(rf"(?<!\d){_YEAR}[\s/-]+(?P<n>{_MONTH})\b[\s/.-]+(?P<d>\d\d?)(?!\d)(?:{_CLOCK})?", _FLAGS),
+    re.compile(
+        r"(?<!\d)(?P<y>20\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?:[T_ -]?(?P<clock>[0-2]\d[0-5]\d(?:[0-5]\d)?)(?:[.,]\d+)?"
+        r"(?P<zone>Z|[+-]\d{4})?)?(?!\d)",
+    ),
+    re.compile(rf"(?<![\w-]){_YEAR}-?W(?P<w>[0-5]\d)(?:-?(?P<wd>[1-7]))?(?:{_CLOCK})?(?![\w])", _FLAGS),
+    re.compile(rf"(?<![\w-]){_YEAR}-(?P<o>[0-3]\d\d)(?:{_CLOCK})?(?![\w-])", _FLAGS),
+    re.compile(rf"(?<![\d.,/-])(?P<d>\d\d?)(?P<s>[-/.])(?P<m>\d\d?)(?P=s)(?P<y>\d\d)(?![\d/-]|[.,]\d)(?:{_CLOCK})?", _FLAGS),
+]
+_DAY_FIRST, _TWO_DIGITS = _PATTERNS[1], _PATTERNS[9]
+_EPOCH = re.compile(r"(?<![\w.,+-])(?P<s>(?:1[2-9]|20)\d{8})(?P<f>\d{3}|\d{6}|\d{9}|\.\d{1,9})?(?![\w-]|[.,]\d)")
+_UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[167][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b", _FLAGS)
+_ULID = re.compile(r"(?<![\w])0[0-9A-HJKMNP-TV-Z]{25}(?![\w])")
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_QUICK = re.compile(
+    rf"(?:19|20)\d\d|1[2-9]\d{{8}}|\d\d?[-/.]\d\d?[-/.]\d\d|'\d\d|(?:{_MONTH})\W{{0,3}}\d\d|[0-9a-f]{{4}}-[167][0-9a-f]{{3}}-|0[0-9A-Z]{{25}}",
+    _FLAGS,
+)
+"""Text without a year, an epoch or an id made of a time holds no time: most texts stop here."""
+_GREGORIAN = datetime(1582, 10, 15, tzinfo=UTC)
+_UNIX = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A time found in a text."""
+
+    readings: tuple[datetime, ...]
+    """Two where day and month could be either way round ("04/09/2025")."""
+    start: int
+    clock: bool
+    """True where it says the time of day, as stamps do and people's plans seldom do."""
+    zone: bool = True
+    """False where a time of day says no zone."""
+
+    def after(self, cut: datetime, slack: timedelta = timedelta()) -> bool:
+        """True where the reading nearest to the cut lies after it: people and systems mostly write of times close by."""
+        nearest = self.readings[0] if len(self.readings) == 1 else min(self.readings, key=lambda at: abs(at - cut))
+        return slack < nearest - cut < HORIZON
+
+
+def instant(text: str) -> datetime | None:
+    """An ISO 8601 instant or day as UTC, or None."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def times_in(text: str) -> Iterator[Time]:
+    """Every time in a text, each span once."""
+    if not _QUICK.search(text):
+        return
+    taken: list[tuple[int, int]] = []
+    for pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            if any(a < match.end() and match.start() < b for a, b in taken):
+                continue
+            found = _dated(match)
+            if found is not None:
+                taken.append(match.span())
+                yield found
+    for match in _EPOCH.finditer(text):
+        if not any(a < match.end() and match.start() < b for a, b in taken):
+            yield Time((_UNIX + timedelta(seconds=int(match["s"])),), match.start(), clock=True)
+    for match in _UUID.finditer(text):
+        yield Time((_of_uuid(match[0].replace("-", "")),), match.start(), clock=True)
+    for match in _ULID.finditer(text):
+        millis = 0
+        for c in match[0][:10]:
+            millis = millis * 32 + _CROCKFORD.index(c)
+        yield Time((_UNIX + timedelta(milliseconds=millis),), match.start(), clock=True)
+
+
+def stamps(value: float) -> Iterator[Time]:
+    """The instants that a number in a field of times may name: Unix time in any unit, a spreadsheet's serial day, .NET ticks, a
+    Windows file time."""
+    units = [
+        (1, _UNIX),
+        (1e3, _UNIX),
+        (1e6, _UNIX),
+        (1e9, _UNIX),
+        (1e7, datetime(1, 1, 1, tzinfo=UTC)),
+        (1e7, datetime(1601, 1, 1, tzinfo=UTC)),
+    ]
+    units.append((1 / 86400, datetime(1899, 12, 30, tzinfo=UTC)))
+    for unit, origin in units:
+        seconds = value / unit
+        if 0 < seconds < 2e11:
+            try:
+                at = origin + timedelta(seconds=seconds)
+            except OverflowError:
+                continue
+            if 1990 <= at.year <= 2100:
+                yield Time((at,), 0, clock=True)
+
+
+def _of_uuid(text: str) -> datetime:
+    version = text[12]
+    if version == "7":
+        return _UNIX + timedelta(milliseconds=int(text[:12], 16))
+    ticks = text[13:16] + text[8:12] + text[:8] if version == "1" else text[:8] + text[8:12] + text[13:16]
+    return _GREGORIAN + timedelta(microseconds=int(ticks, 16) // 10)
+
+
+def _dated(match: re.Match[str]) -> Time | None:
+    parts = match.groupdict()
+    digits = parts["y"].lstrip("'")
+    year = int(digits) if len(digits) == 4 else 2000 + int(digits)
+    clock = parts.get("clock")
+    if match.re is _TWO_DIGITS and int(digits) > 68:
+        return None
+    readings: list[date] = []
+    for y, m, d in _days(parts, year, either=match.re in (_DAY_FIRST, _TWO_DIGITS), short=match.re is _TWO_DIGITS):
+        try:
+            readings.append(date(y, m, d))
+        except ValueError:
+            continue
+    try:
+        if parts.get("w"):
+            readings = [date.fromisocalendar(year, int(parts["w"]), int(parts["wd"] or 1))]
+        elif parts.get("o"):
+            readings = [date(year, 1, 1) + timedelta(days=int(parts["o"]) - 1)] if 1 <= int(parts["o"]) <= 366 else []
+        of_day = _of_day(clock, parts.get("zone")) if clock else timedelta()
+    except ValueError:
+        return None
+    if not readings:
+        return None
+    found = tuple(dict.fromkeys(datetime(d.year, d.month, d.day, tzinfo=UTC) + of_day for d in readings))
+    return Time(found, match.start(), clock=bool(clock), zone=not clock or bool(parts.get("zone")))
+
+
+def _days(parts: dict[str, str], year: int, *, either: bool, short: bool) -> Iterator[tuple[int, int, int]]:
+    if not parts.get("d"):
+        return
+    day = int(parts["d"])
+    if parts.get("n"):
+        yield year, _MONTHS[parts["n"].casefold()], day
+        return
+    month = int(parts["m"])
+    yield year, month, day
+    if either:
+        yield year, day, month
+    if short:
+        yield 2000 + day, month, year - 2000
+
+
+def _of_day(clock: str, zone: str | None) -> timedelta:
+    digits = re.findall(r"\d+", clock)
+    if len(digits) == 1 and len(digits[0]) > 2:
+        digits = [digits[0][:2], digits[0][2:4], digits[0][4:6] or "0"]
+    hours, minutes = int(digits[0]), int(digits[1]) if len(digits) > 1 else 0
+    low = clock.casefold()
+    afternoon, morning = "p" in low, "a" in low
+    hours = hours % 12 + 12 * afternoon if afternoon or morning else hours
+    if hours > 24 or minutes > 59:
+        raise ValueError("no time of day")
+    offset = timedelta()
+    if zone and zone[0] in "+-":
+        plain = zone[1:].replace(":", "")
+        offset = timedelta(hours=int(plain[:2]), minutes=int(plain[2:])) * (1 if zone[0] == "+" else -1)
+    seconds = int(digits[2]) if len(digits) > 2 and len(digits[2]) <= 2 else 0
+    return timedelta(hours=hours, minutes=minutes, seconds=min(seconds, 59)) - offset
