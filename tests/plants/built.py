@@ -12,9 +12,9 @@ from schemas.task import Answer, TaskSpec, Trajectory
 from schemas.taskset import SideManifest
 from tasks.case import iso, open_clean
 from tasks.certified import canary_of, drafts_dir
+from tasks.leak_input import first_seen_of
 from tasks.leaks import LeakInput
 from tasks.policy import versions_of
-from tasks.publish import first_seen_of
 from tasks.shard import Draft
 
 
