@@ -17,8 +17,9 @@ Builds a task set: data/clean/<supplier> -> data/tasksets/<name>.
   python -m tasks explain helpdesk_v1                      list the tasks
   python -m tasks explain helpdesk_v1 TASK                 why this record became a task, and each step of its reference
   python -m tasks explain helpdesk_v1 TASK FIELD           where a value that the agent sees comes from, back to the export
-                                                           (FIELD: opening/text, or system/kind/record/field as explain lists
-                                                           them)
+                                                           (FIELD: opening/text, system/kind/record/field, requester/f1,
+                                                           policies/DOCUMENT/CLAUSE ..., as explain lists them). Shows
+                                                           originals of personal data, and says so; --no-originals does not
   python -m tasks audit tau2:PATH                          our certificates on somebody else's task set; --help lists them
   python -m tasks report helpdesk_v1                       the page of its report once more, from what the build stored
   python -m tasks verify helpdesk_v1                       derives every certificate again from the set's folder alone
@@ -44,7 +45,14 @@ def _explain_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("taskset", help="name of the task set, e.g. helpdesk_v1")
     parser.add_argument("task", nargs="?", help="id of the task; left out: the tasks are listed")
-    parser.add_argument("field", nargs="?", help="opening/text, or system/kind/record/field")
+    parser.add_argument(
+        "field",
+        nargs="?",
+        help="opening/text, system/kind/record/field, requester/f1, policies/DOCUMENT/CLAUSE, rules/RULE/sentence, systems/NAME",
+    )
+    parser.add_argument(
+        "--no-originals", action="store_true", help="do not ask the vault what tokens stand for (they are personal data)"
+    )
     parser.add_argument(
         "--spec", type=Path, help="the spec, to resolve references (default: the file of that name in tasks/specs)"
     )
@@ -71,7 +79,7 @@ def main(arguments: Sequence[str]) -> int:
         from tasks.explain import explain
 
         asked = _explain_parser().parse_args(arguments[1:])
-        print(explain(asked.taskset, asked.task, asked.field, spec=asked.spec))
+        print(explain(asked.taskset, asked.task, asked.field, spec=asked.spec, originals=not asked.no_originals))
         return 0
     if arguments[:1] == ["audit"]:
         from tasks.audit import main as audit

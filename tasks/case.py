@@ -73,6 +73,8 @@ class Case:
     closed_us: int | None
     code: str | None
     requester: str | None = None
+    requester_source: str = ""
+    """Reference of the row that says who made the request (vault)."""
     turns: list[Turn] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
     last: dict[str, Any] = field(default_factory=dict)
@@ -222,7 +224,7 @@ def _own_event(case: Case, row: dict[str, Any], clean: Clean) -> None:
         if case.code is not None and value == case.code and at is not None:
             case.decided_us = at if case.decided_us is None else min(case.decided_us, at)
         if row["field"] == clean.requester_field() and row["type"] == "create" and isinstance(value, str):
-            case.requester = value
+            case.requester, case.requester_source = value, row["source_pos"] or ""
 
 
 def _with_author(turn: Turn, requester: str | None) -> Turn:

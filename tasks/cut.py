@@ -210,9 +210,9 @@ SELECT DISTINCT c.no, c.cut, r.rec FROM cases c JOIN owners o ON o.requester = c
 """
 _ALIVE = """
 CREATE OR REPLACE TEMP TABLE alive AS
-SELECT no, cut, rec FROM (
-  SELECT x.no, x.cut, x.rec, e.op, row_number() OVER (PARTITION BY x.no, x.rec
-            ORDER BY (e.op > 0)::INTEGER DESC, e.t DESC, e.seq DESC NULLS LAST, e.op) AS rn
+SELECT no, cut, rec, p FROM (
+  SELECT x.no, x.cut, x.rec, e.op, e.p, row_number() OVER (PARTITION BY x.no, x.rec
+            ORDER BY (e.op > 0)::INTEGER DESC, e.t DESC, e.seq DESC NULLS LAST, e.op, e.p) AS rn
   FROM touched x JOIN ev e ON e.rec = x.rec AND e.seen_from <= x.cut
 ) WHERE rn = 1 AND op <> 2
 """
@@ -225,7 +225,8 @@ FROM alive a JOIN ev e ON e.rec = a.rec AND e.fld IS NOT NULL AND e.op <> 2 AND 
 """
 _AMBIGUOUS = """
 CREATE OR REPLACE TEMP TABLE ambiguous AS
-SELECT no, rec, fld FROM fields WHERE known <> 'static' AND t + greatest(g, 1) > top_t
+SELECT no, rec, fld, '[' || string_agg(DISTINCT to_json(p), ',' ORDER BY to_json(p)) || ']' AS p
+FROM fields WHERE known <> 'static' AND t + greatest(g, 1) > top_t
 GROUP BY no, rec, fld
 HAVING count(DISTINCT v) > 1 AND (count(seq) < count(*) OR count(DISTINCT CASE WHEN seq = top_seq THEN v END) > 1)
 """
@@ -252,8 +253,9 @@ CREATE OR REPLACE TEMP TABLE rows_ AS
 SELECT a.no, a.rec,
   string_agg(to_json(u.field) || ':' || CASE WHEN m.fld IS NULL THEN coalesce(c.v, f.v, 'null') ELSE 'null' END, ',' ORDER BY
     u.field) AS row_text,
-  coalesce(string_agg(to_json(u.field) || ':' || coalesce(c.p, to_json(f.p)), ',' ORDER BY u.field)
-    FILTER (c.p IS NOT NULL OR f.p IS NOT NULL), '') AS from_text
+  concat_ws(',', any_value('"record/id":' || to_json(a.p)), string_agg(
+    to_json(u.field) || ':' || coalesce(m.p, c.p, to_json(f.p)), ',' ORDER BY u.field)
+    FILTER (m.p IS NOT NULL OR c.p IS NOT NULL OR f.p IS NOT NULL)) AS from_text
 FROM alive a JOIN recs r ON r.rec = a.rec
 JOIN rules u ON u.system = r.system AND u.kind = r.kind AND u.known IN ('start', 'history', 'static', 'counted')
 LEFT JOIN fields f ON f.rn = 1 AND f.no = a.no AND f.rec = a.rec AND f.fld = u.fld

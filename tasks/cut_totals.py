@@ -108,4 +108,4 @@ FROM told GROUP BY fld, no, rec
 """
 """Value and sources of each counter of a record in a state; `unclear` where a tie leaves it open whether a record counts, or how
 much."""
-UNCLEAR = "INSERT INTO ambiguous SELECT no, rec, fld FROM totals WHERE unclear"
+UNCLEAR = "INSERT INTO ambiguous SELECT no, rec, fld, p FROM totals WHERE unclear"

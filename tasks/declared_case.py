@@ -21,6 +21,7 @@ from tasks.shard import (
     rules_of,
     systems_of,
 )
+from tasks.sources import opening_sources, requester_sources
 
 
 def declared_case(shard: Shard, case: Case) -> None:
@@ -49,10 +50,10 @@ def declared_case(shard: Shard, case: Case) -> None:
     record_system, record_kind = shard.clean.record
     state = declared.state_of(system, found.queries, apis, texts)
     state.setdefault(record_system, {})[record_kind] = {case.record_id: {}}
-    sources: dict[str, Any] = {record_system: {record_kind: {case.record_id: {"opening/text": case.opening.source}}}}
+    told = {**opening_sources(case, {}, {}), **requester_sources(case, requester)}
+    sources: dict[str, Any] = {record_system: {record_kind: {case.record_id: told}}}
     for query in found.queries:
-        row = dict.fromkeys(("request", "request_type", "item"), _source_of(case, query.record_id))
-        sources.setdefault(system, {}).setdefault(query.api, {})[query.record_id] = row
+        sources.setdefault(system, {}).setdefault(query.api, {})[query.record_id] = _sources_of(case, query.record_id)
     task = TaskSpec(
         task_id=case.record_id,
         taskset=spec.name,
@@ -73,8 +74,12 @@ def declared_case(shard: Shard, case: Case) -> None:
     decide_case(shard, case, task, built, trivial=False, difficulty=difficulty)
 
 
-def _source_of(case: Case, record_id: str) -> str:
-    return next((w.source for w in case.writes if w.record_id == record_id), "")
+def _sources_of(case: Case, record_id: str) -> dict[str, str]:
+    """The row of the query says what was asked, the row of its answer what the system gave back."""
+    writes = [w for w in case.writes if w.record_id == record_id]
+    asked = next((w.source for w in writes if declared.ITEM not in w.fields), writes[0].source)
+    answered = next((w.source for w in writes if declared.ITEM in w.fields), asked)
+    return {"record/id": asked, "request": asked, "request_type": asked, "item": answered}
 
 
 def _reference_of(shard: Shard, task: TaskSpec, found: declared.DeclaredCase, outcome_class: str, texts: Sequence[str]) -> Built:

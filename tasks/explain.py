@@ -11,65 +11,99 @@ import difflib
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from schemas.errors import StageError
-from schemas.files import get_content, read_models
-from schemas.paths import taskset_dir
-from schemas.task import Answer, TaskSpec
-from schemas.taskset import TaskSet, open_taskset
-from tasks.ledger import read_ledger
-from tasks.requester import TOKEN
+from tasks.explain_list import SIDES, folder_of, ids, listed, row_of
+
+if TYPE_CHECKING:
+    from schemas.task import Answer, TaskSpec
+    from schemas.taskset import TaskSet
+    from tasks.explain_values import Value
 
 SPECS = Path(__file__).parent / "specs"
-LISTED = 20
-"""Tasks that a list without a task shows, a side."""
-SIDES: tuple[Literal["train", "heldout"], ...] = ("train", "heldout")
-Provenance = dict[str, dict[str, dict[str, dict[str, str]]]]
+SHOWN = 20
+"""Paths, references and rows shown of a longer list."""
+WARNING = (
+    "PERSONAL DATA of real people follows: originals that the vault gives back. Do not copy, log or send them on\n"
+    "(--no-originals leaves them out)."
+)
+Resolve = Callable[[str], str]
 
 
-def explain(name: str, task_id: str | None, field: str | None, *, spec: Path | None = None) -> str:
-    """The explanation as plain text. Raises StageError for an unknown task set, task or field, with what there is."""
-    folder = taskset_dir(name)
-    if not folder.is_dir():
-        there = sorted(p.name for p in folder.parent.glob("[!.]*")) if folder.parent.is_dir() else []
-        raise StageError(f"there is no task set {name!r} in {folder.parent} (there: {', '.join(there) or 'none'})")
-    sides = [open_taskset(folder, side) for side in SIDES]
+def explain(
+    name: str,
+    task_id: str | None,
+    field: str | None,
+    *,
+    spec: Path | None = None,
+    originals: bool = True,
+    resolve: Resolve | None = None,
+) -> str:
+    """The explanation as plain text. Raises StageError for an unknown task set, task or field, with what is close to it.
+
+    With `originals` tokens of the value are given back by the vault (its first line then says so); places in the export are
+    looked up in any case: they name files and lines. `resolve` takes the place of deid's command.
+    """
+    folder = folder_of(name)
     if task_id is None:
-        return _list(sides)
-    taskset = next((s for s in sides if task_id in s.tasks), None)
-    if taskset is None:
-        return _not_a_task(folder, sides, task_id)
-    task = taskset.tasks[task_id]
-    if field is not None:
-        return _chain(taskset, task, field, spec or SPECS / f"{name}.toml")
-    return _why(folder, taskset, task)
+        return listed(folder)
+    found = row_of(folder, task_id)
+    if found is None:
+        return _not_a_task(folder, task_id)
+    taskset, task = _open(folder, *found)
+    if field is None:
+        return _why(folder, taskset, task)
+    from tasks.explain_values import value_at
+
+    chosen = value_at(taskset, task, field)
+    if len(chosen) > 1 or chosen[0].path != field:
+        return "\n".join([f"{field} holds {len(chosen)} values:", *(f"  {v.path}" for v in chosen[:SHOWN]), *_more(len(chosen))])
+    file = spec or SPECS / f"{name}.toml"
+    lines = _chain(chosen[0], file, resolve or (lambda what: _resolve(what, file)), originals=originals)
+    return "\n".join([*([WARNING] if originals else []), *lines])
 
 
-def _list(sides: list[TaskSet]) -> str:
-    lines = []
-    for taskset in sides:
-        lines.append(f"{taskset.side}: {len(taskset.tasks)} tasks")
-        for task in list(taskset.tasks.values())[:LISTED]:
-            lines.append(f"  {task.task_id}  {task.workflow:<18}{task.opening.subject[:50]}")
-    return "\n".join(lines)
+def _open(folder: Path, side: Any, raw: str) -> tuple[TaskSet, TaskSpec]:
+    """The one task with its contents: to explain it, the others need not be read."""
+    from pydantic import ValidationError
+
+    from schemas.files import get_content, read_json
+    from schemas.task import TaskSpec
+    from schemas.taskset import SideManifest, TaskSet
+
+    try:
+        task = TaskSpec.model_validate_json(raw)
+        manifest = SideManifest.model_validate(read_json(folder / side / "manifest.json"))
+    except ValidationError as error:
+        raise StageError(f"{folder / side} is not of this version; build the task set again") from error
+    digest = read_json(folder / "manifest.json").get("forms")
+    forms = get_content(folder / "content", digest) if digest else {}
+    return TaskSet(folder, side, manifest, {task.task_id: task}, forms), task
 
 
-def _not_a_task(folder: Path, sides: list[TaskSet], task_id: str) -> str:
+def _not_a_task(folder: Path, task_id: str) -> str:
     """A record that became no task is explained by the ledger."""
-    row = next((r for r in read_ledger(folder / "ledger.parquet") if r.record_id == task_id), None)
-    if row is None:
-        close = difflib.get_close_matches(task_id, [t for s in sides for t in s.tasks], n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise StageError(f"{folder.name} has neither a task nor a candidate {task_id!r}{hint}")
+    from tasks.ledger import read_ledger
     from tasks.select import REASONS
 
+    row = next((r for r in read_ledger(folder / "ledger.parquet") if r.record_id == task_id), None)
+    if row is None:
+        close = difflib.get_close_matches(task_id, ids(folder), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise StageError(f"{folder.name} has neither a task nor a candidate {task_id!r}{hint}")
     detail = f" ({row.detail})" if row.detail else ""
     return f"{task_id} did not become a task: {row.reason}: {REASONS.get(row.reason, '')}{detail}"
 
 
 def _why(folder: Path, taskset: TaskSet, task: TaskSpec) -> str:
+    from schemas.files import read_models
+    from schemas.task import Answer
+    from tasks.explain_values import values
+    from tasks.ledger import read_ledger
+
     answer = next(a for a in read_models(folder / taskset.side / "answers.jsonl", Answer) if a.task_id == task.task_id)
     row = next(r for r in read_ledger(folder / "ledger.parquet") if r.record_id == task.task_id)
     state = taskset.state(task)
@@ -93,8 +127,11 @@ def _why(folder: Path, taskset: TaskSet, task: TaskSpec) -> str:
             lines.append(f"       demanded by {', '.join(step.required_by)}")
         sources = {k: v for k, v in step.derived_from.items() if v not in ("constant", "enum")}
         lines += [f"       {argument}: from {_source_words(source)}" for argument, source in sources.items()]
-    lines.append("fields that can be explained (system/kind/record/field), the reference's own first:")
-    lines += [f"  {path}" for path in _paths(task, answer, state)[:LISTED]]
+    shown = [v.path for v in values(taskset, task)]
+    lines.append(
+        f"{len(shown)} values can be explained, e.g. of the request, the reference's records, the requester and policies:"
+    )
+    lines += [f"  {path}" for path in _first(shown, task, answer)]
     return "\n".join(lines)
 
 
@@ -105,70 +142,42 @@ def _source_words(source: str) -> str:
     )
 
 
-def _paths(task: TaskSpec, answer: Answer, state: Any) -> list[str]:
-    """opening/text, then every field of the records that the reference names."""
+def _first(paths: list[str], task: TaskSpec, answer: Answer) -> list[str]:
+    """Paths worth showing: the request's, the fields of the records that the reference names, and one of each other sort."""
+    from tasks.explain_values import RESERVED
+
     named = {str(v) for step in answer.reference for v in step.call.arguments.values()}
-    found = ["opening/text"]
-    for system, kinds in state.items():
-        for kind, records in kinds.items():
-            found += [f"{system}/{kind}/{rid}/{name}" for rid in sorted(named & set(records)) for name in records[rid]]
-    return found
+    own = [p for p in paths if p.split("/")[0] not in RESERVED and set(p.split("/")[2:3]) & named]
+    sorts = [p for sort in ("requester", "policies", "rules", "systems") if (p := _one(paths, sort))]
+    return ["opening/text", *own[:SHOWN], *sorts]
 
 
-def _chain(taskset: TaskSet, task: TaskSpec, field: str, spec: Path) -> str:
-    if field == "opening/text":
-        record = task.opening.record
-        references = _merged(taskset.folder, task).get(record.system, {}).get(record.kind, {}).get(record.record_id, {})
-        return _told(field, task.opening.text, references.get("opening/text"), spec)
-    parts = field.split("/")
-    state = taskset.state(task)
-    here: Any = state
-    for depth, part in enumerate(parts):
-        if not isinstance(here, dict) or part not in here:
-            known = sorted(here) if isinstance(here, dict) else []
-            if not depth:
-                known.append("opening/text")
-            close = difflib.get_close_matches(part if depth else field, known, n=3) or known[:8]
-            raise StageError(
-                f"{task.task_id} shows no {'/'.join(parts[: depth + 1])} (there: {', '.join(close) or 'nothing below'})"
-            )
-        here = here[part]
-    if len(parts) != 4:
-        raise StageError(f"{field}: name a field as system/kind/record/field (there: {', '.join(sorted(here)[:8])})")
-    system, kind, record_id, name = parts
-    reference = _merged(taskset.folder, task).get(system, {}).get(kind, {}).get(record_id, {}).get(name)
-    return _told(field, here, reference, spec)
+def _one(paths: list[str], sort: str) -> str | None:
+    return next((p for p in paths if p.startswith(f"{sort}/")), None)
 
 
-def _merged(folder: Path, task: TaskSpec) -> Provenance:
-    merged: Provenance = {}
-    for digest in task.provenance:
-        for system, kinds in get_content(folder / "content", digest).items():
-            for kind, records in kinds.items():
-                for record_id, fields in records.items():
-                    merged.setdefault(system, {}).setdefault(kind, {}).setdefault(record_id, {}).update(fields)
-    return merged
+def _chain(value: Value, spec: Path, resolve: Resolve, *, originals: bool) -> list[str]:
+    lines = [value.path, f"  the agent sees       {json.dumps(value.value, ensure_ascii=False)[:400]}"]
+    if value.reason:
+        lines.append(f"  because              {value.reason}")
+    if value.spec_key:
+        lines.append(f"  declared             {spec.name}: {value.spec_key}")
+    for reference in value.references[:SHOWN]:
+        lines.append(f"  clean records        reference {reference}")
+        lines.append(f"  export               {resolve(reference)}")
+    lines += _more(len(value.references))
+    if originals and isinstance(value.value, str):
+        from tasks.requester import TOKEN
+
+        for token in dict.fromkeys(TOKEN.findall(value.value)):
+            lines.append(f"  {token:<20} stands for {resolve(token)}")
+    if not value.explained:
+        lines.append("  NOT EXPLAINED: no row, no declaration and no reason is known for it; please report this")
+    return lines
 
 
-def _told(field: str, value: Any, reference: str | None, spec: Path) -> str:
-    lines = [f"{field}", f"  the agent sees       {json.dumps(value, ensure_ascii=False)[:400]}"]
-    if reference is None:
-        if isinstance(value, list):
-            reason = "put together from the messages of an earlier case; explain the records themselves"
-        else:
-            reason = (
-                "the log holds no row for it before the start: unknown, shown as null"
-                if value is None
-                else "given by the builder"
-            )
-        return "\n".join([*lines, f"  reference            none: {reason}"])
-    lines.append(f"  clean records        reference {reference}")
-    place = _resolve(reference, spec)
-    lines.append(f"  export               {place}")
-    if isinstance(value, str):
-        for token in dict.fromkeys(TOKEN.findall(value)):
-            lines.append(f"  {token:<20} stands for {_resolve(token, spec)}")
-    return "\n".join(lines)
+def _more(count: int) -> list[str]:
+    return [f"  ... and {count - SHOWN} more"] if count > SHOWN else []
 
 
 def _resolve(what: str, spec: Path) -> str:
@@ -181,4 +190,4 @@ def _resolve(what: str, spec: Path) -> str:
     return f"not resolved here: only the vault and its key lead further ({reason[:160]})"
 
 
-__all__ = ["explain"]
+__all__ = ["SIDES", "WARNING", "explain"]

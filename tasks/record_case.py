@@ -11,10 +11,10 @@ from typing import Any
 from schemas.episode import ToolCall
 from schemas.files import write_text
 from schemas.task import TaskSpec
-from tasks.case import Case, Clean, iso, read_cases
+from tasks.case import Case, Clean, Turn, iso, read_cases
 from tasks.cut import CutCase, Cuts, StateAtCut, connect, cut_states, load, opening_rows
 from tasks.derive import FINISH
-from tasks.policy import in_force
+from tasks.policy import Version, in_force
 from tasks.prompt import opening_of, started_us
 from tasks.replay import build_reference, decide_case
 from tasks.requester import requester_of
@@ -24,6 +24,14 @@ from tasks.shard import (
     difficulty_of,
     rules_of,
     systems_of,
+)
+from tasks.sources import (
+    References,
+    message_sources,
+    opening_sources,
+    policy_sources,
+    public_turns,
+    requester_sources,
 )
 
 
@@ -54,11 +62,12 @@ def record_cases(shard: Shard, cases: Sequence[Case]) -> None:
     history = {c.record_id: c for c in read_cases(clean, earlier_ids)}
     users = _users(clean, {r for r in mine if r})
     for case in candidates:
-        _record_case(shard, case, cuts, own.get(case.record_id, ({}, {})), history, users.get(case.requester or "", {}))
+        _record_case(shard, case, cuts, own.get(case.record_id, ({}, {})), history, users.get(case.requester or "", ({}, {})))
 
 
-def _users(clean: Clean, wanted: set[str]) -> dict[str, dict[str, Any]]:
-    """Requester -> first recorded name and address: a requester whose own record the opening made is known by id."""
+def _users(clean: Clean, wanted: set[str]) -> dict[str, tuple[dict[str, Any], dict[str, str]]]:
+    """Requester -> first recorded name and address, and their sources: a requester whose own record the opening made is known by
+    id."""
     import polars as pl
 
     kinds = [
@@ -72,13 +81,15 @@ def _users(clean: Clean, wanted: set[str]) -> dict[str, dict[str, Any]]:
         clean.events()
         .filter((pl.col("system") == clean.record[0]) & pl.col("record_id").is_in(sorted(wanted)) & (pl.col("type") == "create"))
         .filter(pl.col("field").is_in(["name", "email"]) & pl.col("value_json").is_not_null())
-        .select("record_id", "field", "value_json", "event_ts", "seq")
+        .select("record_id", "field", "value_json", "event_ts", "seq", "source_pos")
         .collect()
-        .sort(["record_id", "field", "event_ts", "seq"], nulls_last=True)
+        .sort(["record_id", "field", "event_ts", "seq", "value_json", "source_pos"], nulls_last=True)
     )
-    found: dict[str, dict[str, Any]] = {}
-    for rid, name, value, _, _ in rows.iter_rows():
-        found.setdefault(rid, {}).setdefault(name, json.loads(value))
+    found: dict[str, tuple[dict[str, Any], dict[str, str]]] = {}
+    for rid, name, value, _, _, source in rows.iter_rows():
+        values, sources = found.setdefault(rid, ({}, {}))
+        if name not in values:
+            values[name], sources[name] = json.loads(value), source or ""
     return found
 
 
@@ -88,7 +99,7 @@ def _record_case(
     cuts: Cuts,
     own: tuple[dict[str, Any], dict[str, str]],
     history: Mapping[str, Case],
-    user: Mapping[str, Any],
+    user: tuple[dict[str, Any], dict[str, str]],
 ) -> None:
     spec, codebook = shard.spec, shard.clean.codebook
     assert case.code is not None
@@ -102,16 +113,18 @@ def _record_case(
     if unclear or (not now and not spec.select.allow_no_policy):
         return shard.drop(case, outcome.workflow, "policy_unknown", "; ".join(unclear) or "no policies", difficulty)
     requester = requester_of(case, shard.words, spec.requester)
+    record_sources = {case.record_id: {**own[1], **opening_sources(case, own[1], user[1]), **requester_sources(case, requester)}}
+    layers = tuple(_store_state(shard, case, state, cuts, own, history, cut, record_sources))
     task = TaskSpec(
         task_id=case.record_id,
         taskset=spec.name,
         workflow=outcome.workflow,
         started_at=iso(cut),
         organisation=case.organisation or "",
-        opening=opening_of(case, shard.clean.record, own[0], user, cut),
+        opening=opening_of(case, shard.clean.record, own[0], user[0], cut),
         systems=systems_of(shard),
-        state=tuple(_store_state(shard, case, state, cuts, own, history, cut)),
-        provenance=tuple(_store_provenance(shard, case, state, cuts, own)),
+        state=layers,
+        provenance=tuple(_store_provenance(shard, state, cuts, now, record_sources)),
         policies=tuple(shard.put(v.policy.model_dump(mode="json")) for v in now),
         rules=rules_of(shard, outcome.workflow, now),
         requester=requester,
@@ -143,9 +156,10 @@ def _store_state(
     own: tuple[dict[str, Any], dict[str, str]],
     history: Mapping[str, Case],
     cut: int,
+    sources: dict[str, References],
 ) -> Iterator[str]:
     """Stores the layers of the state: an empty frame of all kinds, the month's snapshot, what changed since, and the
-    requester's cases."""
+    requester's cases, whose messages' references are added to `sources`."""
     system, kind = shard.clean.record
     frame: dict[str, dict[str, Any]] = {}
     names = {s.name for s in shard.spec.systems}
@@ -164,22 +178,23 @@ def _store_state(
         if f'"{kind}"' in text:
             tickets.update(json.loads(text).get(system, {}).get(kind, {}))
     for record_id, row in tickets.items():
-        row["messages"] = _public_messages(history[record_id], cut)
+        turns = public_turns(history[record_id], cut)
+        row["messages"] = _messages(history[record_id], turns)
+        sources[record_id] = message_sources(turns)
     tickets[case.record_id] = own[0]
     yield shard.put({system: {kind: tickets}})
 
 
-def _public_messages(case: Case, cut: int) -> list[dict[str, Any]]:
-    """What both sides had read before the cut."""
+def _messages(case: Case, turns: Sequence[Turn]) -> list[dict[str, Any]]:
     return [
         {"at": iso(t.at_us), "from": (case.requester or "") if t.by_requester else "agent", "text": t.text}
-        for t in case.turns
-        if t.public and t.at_us is not None and t.at_us < cut
+        for t in turns
+        if t.at_us is not None
     ]
 
 
 def _store_provenance(
-    shard: Shard, case: Case, state: StateAtCut, cuts: Cuts, own: tuple[dict[str, Any], dict[str, str]]
+    shard: Shard, state: StateAtCut, cuts: Cuts, now: Sequence[Version], sources: dict[str, References]
 ) -> Iterator[str]:
     system, kind = shard.clean.record
     for digest in state.provenance:
@@ -187,6 +202,6 @@ def _store_provenance(
         if not path.exists():
             write_text(path, cuts.texts[digest])
         yield digest
-    opening = case.opening
-    assert opening is not None
-    yield shard.put({system: {kind: {case.record_id: {**own[1], "opening/text": opening.source}}}})
+    if now:
+        yield shard.put(policy_sources(now))
+    yield shard.put({system: {kind: sources}})

@@ -133,7 +133,10 @@ def test_earlier_records_of_the_same_requester_only_and_never_what_was_decided_l
 
 def test_every_value_in_a_state_carries_its_source() -> None:
     events = [*order("A", OLD), row("shop", "order", "A", ago(days=3), "status", "placed", seq=2)]
-    assert state_of(cuts([*OPENING, *events])[0], provenance=True)["shop"]["order"]["A"] == {"status": "A/status/placed"}
+    assert state_of(cuts([*OPENING, *events])[0], provenance=True)["shop"]["order"]["A"] == {
+        "record/id": "A/None/None",
+        "status": "A/status/placed",
+    }
 
 
 def test_a_fact_true_before_and_recorded_after_the_cut_is_told_apart() -> None:
