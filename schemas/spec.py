@@ -18,6 +18,10 @@ SLUG = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 """Names that become folders: no path can hide in them."""
 
 
+Halves = Literal["both", "class", "arguments"]
+"""The halves of "trivially implied" that decide."""
+
+
 class SourceSpec(Frozen):
     """One export to read."""
 
@@ -129,6 +133,9 @@ class SelectSpec(Frozen):
     """The kind of record that becomes a task, e.g. helpdesk / ticket."""
     min_requester_turns: int = 0
     triviality_p: float = 0.9
+    trivial: Halves = "both"
+    """What makes a task trivial. both: the opening's words tell the class and every argument stands in it. class: the words
+    alone, for outcomes that are only a class. arguments: the arguments alone."""
     allow_no_policy: bool = False
     options: dict[str, Any] = Field(default_factory=dict)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from pipeline.manifest import Manifest, code_version, require_stage
 from pipeline.stage import Shard as StageShard
 from pipeline.stage import Stage, run_stage
-from schemas.errors import StageError
+from schemas.errors import SpecError, StageError
 from schemas.files import read_models, sha256_json, write_models
 from schemas.paths import clean_dir, taskset_dir
 from schemas.spec import Spec
@@ -25,13 +25,14 @@ from tasks.case import Clean, open_clean
 from tasks.certified import CODE, SHARD, Decided, certify_shard, certify_shards, drafts_dir
 from tasks.cut import connect, measure_skew
 from tasks.draft import work_shard
+from tasks.fit import Fit
 from tasks.holdout import SLICES
 from tasks.ledger import counts_of, difficulty_shares, funnel_table, read_ledger
 from tasks.merged import merged_of
 from tasks.policy import check_clauses, versions_of
 from tasks.publish import write_taskset
 from tasks.report import verdict
-from tasks.shard import DECLARED, Draft, Fit, ShardWork, outcome_codes
+from tasks.shard import DECLARED, Draft, ShardWork, outcome_codes
 from tasks.trivial import Request, out_of_fold
 
 LARGEST = 250
@@ -92,6 +93,9 @@ def _draft_shards(spec: Spec, source: Path) -> list[StageShard]:
     if not by_organisation:
         raise StageError(f"{source}: no records of kind {'.'.join(clean.record)}")
     is_declared = any(s.plugin == DECLARED for s in spec.systems)
+    if is_declared and spec.select.trivial != "arguments":
+        allowed = 'a declared system is judged by its arguments alone: say "arguments"'
+        raise SpecError(spec.name, [f"select.trivial: {spec.select.trivial!r} found; {allowed}"])
     apis = declared.apis_of(clean) if is_declared else {}
     groups = merged_of(clean)
     chances = {} if is_declared else out_of_fold(_requests(clean, spec, groups))

@@ -21,8 +21,8 @@ from tasks.requester import normal, surface
 
 TYPES = {"ShortString": "string", "Integer": "integer", "Boolean": "boolean", "Categorical": "enum"}
 """Type of a described input -> type of a declared one; RequestType tells checking from booking and is no argument."""
-GROUNDED = frozenset({"ShortString", "Integer"})
-"""Types whose values identify what is asked for and so must come from the requester's own words."""
+IDENTIFYING = frozenset({"ShortString", "Integer"})
+"""Types whose values say what is asked for, rather than choose from a list."""
 REQUEST_TYPE = "RequestType"
 ITEM = "item"
 
@@ -56,6 +56,16 @@ class Api:
             name: value
             for name, value in arguments.items()
             if value is not None and self.inputs.get(name, {}).get("Type") in TYPES and not is_condition(value)
+        }
+
+    def asked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """As `compared`, with the open conditions on what identifies: what was really asked, whether or not an agent's tool can
+        ask it. A choice among categories left open is one that was not made: there the argument is left out."""
+        held = {name: self.inputs.get(name, {}).get("Type") for name in arguments}
+        return {
+            name: value
+            for name, value in arguments.items()
+            if value is not None and held[name] in (IDENTIFYING if is_condition(value) else TYPES)
         }
 
     def declaration(self) -> dict[str, Any]:
@@ -151,6 +161,8 @@ class DeclaredCase:
     last: Query
     """The query that decides."""
     code: str
+    in_opening: bool
+    """Every value that was asked for, longer than two letters or digits, stands in the requester's first words."""
 
 
 def screen_case(case: Case, spec: Spec, apis: Mapping[str, Api]) -> DeclaredCase | str:
@@ -171,19 +183,12 @@ def screen_case(case: Case, spec: Spec, apis: Mapping[str, Api]) -> DeclaredCase
     if len(turns) < spec.select.min_requester_turns:
         return "few_turns"
     last = queries[-1]
-    said = normal(" ".join(turns))
-    inputs = apis[task].inputs
-    for name, value in last.arguments.items():
-        if inputs.get(name, {}).get("Type") in GROUNDED and normal(value) not in said:
-            return "ungrounded"
-    code = outcome_code(spec.outcomes, task, queries[-1].item)
+    code = outcome_code(spec.outcomes, task, last.item)
     if code is None:
         return "no_definite_answer"
     values = [normal(v) for v in last.arguments.values() if len(normal(v)) > 2]
     opening = normal(turns[0])
-    if values and all(v in opening for v in values):
-        return "trivial"
-    return DeclaredCase(task, queries, last, code)
+    return DeclaredCase(task, queries, last, code, bool(values) and all(v in opening for v in values))
 
 
 def spoken(value: Any, texts: Sequence[str]) -> Any:
@@ -206,13 +211,18 @@ def values_by_slot(queries: Sequence[Query], apis: Mapping[str, Api]) -> dict[st
 
 
 def state_of(system: str, queries: Sequence[Query], apis: Mapping[str, Api], texts: Sequence[str]) -> dict[str, Any]:
-    """The recorded queries as the declared system answers from them: {system: {api: {record: {request, request_type, item}}}}."""
-    kinds: dict[str, dict[str, Any]] = {}
+    """The recorded queries as the declared system answers from them: {system: {api: {record: {request, request_type, item}}}}.
+
+    Of a query that was made several times only the last one, whose answer the case went on with: records are named by
+    pseudonyms, so nothing else in the state would tell which was the last.
+    """
+    latest: dict[Any, tuple[str, str, dict[str, Any]]] = {}
     for query in queries:
         request = {name: spoken(value, texts) for name, value in apis[query.api].compared(query.arguments).items()}
-        kinds.setdefault(query.api, {})[query.record_id] = {
-            "request": request,
-            "request_type": query.request_type,
-            "item": query.item,
-        }
+        key = (query.api, query.request_type, tuple(sorted((name, normal(value)) for name, value in request.items())))
+        row = {"request": request, "request_type": query.request_type, "item": query.item}
+        latest[key] = (query.api, query.record_id, row)
+    kinds: dict[str, dict[str, Any]] = {}
+    for api, record_id, row in latest.values():
+        kinds.setdefault(api, {})[record_id] = row
     return {system: kinds}

@@ -22,6 +22,7 @@ from tasks.shard import (
     systems_of,
 )
 from tasks.sources import opening_sources, requester_sources
+from tasks.trivial import is_trivial
 
 
 def declared_case(shard: Shard, case: Case) -> None:
@@ -52,8 +53,8 @@ def declared_case(shard: Shard, case: Case) -> None:
     state.setdefault(record_system, {})[record_kind] = {case.record_id: {}}
     told = {**opening_sources(case, {}, {}), **requester_sources(case, requester)}
     sources: dict[str, Any] = {record_system: {record_kind: {case.record_id: told}}}
-    for query in found.queries:
-        sources.setdefault(system, {}).setdefault(query.api, {})[query.record_id] = _sources_of(case, query.record_id)
+    for api, rows in state[system].items():
+        sources.setdefault(system, {})[api] = {record_id: _sources_of(case, record_id) for record_id in rows}
     task = TaskSpec(
         task_id=case.record_id,
         taskset=spec.name,
@@ -71,7 +72,8 @@ def declared_case(shard: Shard, case: Case) -> None:
         grades=("no_policy",),
     )
     built = _reference_of(shard, task, found, outcome.outcome_class, texts)
-    decide_case(shard, case, task, built, trivial=False, difficulty=difficulty)
+    trivial = is_trivial(spec.select.trivial, generated=False, told=False, stands=found.in_opening)
+    decide_case(shard, case, task, built, trivial=trivial, difficulty=difficulty)
 
 
 def _sources_of(case: Case, record_id: str) -> dict[str, str]:
@@ -87,10 +89,8 @@ def _reference_of(shard: Shard, task: TaskSpec, found: declared.DeclaredCase, ou
     gave."""
     apis = shard.work.apis
     calls = [(q, _query_call(q, apis[q.api], texts)) for q in found.queries]
-    known: dict[str, list[dict[str, Any]]] = {}
-    for _, call in reversed(calls):
-        known.setdefault(call.tool, []).append(call.arguments)
-    last = calls[-1][1]
+    # What decides the case is asked as it was: an open condition in it ("less than 15") is a value that nothing shows.
+    last = _query_call(found.last, apis[found.last.api], texts, whole=True)
     booking = found.last.request_type == "Book"
     workflow = next(w for w in shard.spec.workflows if w.name == found.workflow)
     item = found.last.item or {}
@@ -101,13 +101,14 @@ def _reference_of(shard: Shard, task: TaskSpec, found: declared.DeclaredCase, ou
         task,
         outcome_class,
         finish,
-        known=known,
+        queries=[call for _, call in calls],
         calls=[last] if booking else [],
         reads=[] if booking else [last],
         answer=answer,
     )
 
 
-def _query_call(query: declared.Query, api: declared.Api, texts: Sequence[str]) -> ToolCall:
+def _query_call(query: declared.Query, api: declared.Api, texts: Sequence[str], *, whole: bool = False) -> ToolCall:
     name = f"{api.name}_{'book' if query.request_type == 'Book' else 'check'}" if api.booking else api.name
-    return ToolCall(tool=name, arguments={n: declared.spoken(v, texts) for n, v in api.compared(query.arguments).items()})
+    given = api.asked(query.arguments) if whole else api.compared(query.arguments)
+    return ToolCall(tool=name, arguments={n: declared.spoken(v, texts) for n, v in given.items()})

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from environments.seen import Seen, unseen
@@ -21,11 +22,11 @@ from rewards.view import JournalView, NotThere
 from schemas.episode import ToolCall
 from schemas.errors import GraderError
 from schemas.files import canonical_json
-from schemas.task import Fact, ReferenceStep, RuleRef
+from schemas.task import Fact, ReferenceStep, RuleRef, TaskSpec
 from schemas.taskset import State
 from tasks.choice import singles_out
 from tasks.explore import ASK, Exploration, Found, scalars
-from tasks.requester import TOKEN
+from tasks.requester import TOKEN, TOKEN_PARTS
 
 if TYPE_CHECKING:
     from environments.episode import Episode
@@ -35,12 +36,39 @@ FINISH = "resolve"
 
 
 class Underivable(Exception):  # noqa: N818 - the reason of a dropped record, answered by the builder
-    """A value of the recorded outcome that the agent's own tools never show; the message names the tool and argument, never the
-    value."""
+    """The first value of the recorded path that the agent's own tools never show: tool, argument and kind of value, never the
+    value itself. The message begins "tool.argument (kind)": `tasks.ledger.underivable_values` counts by it."""
+
+    def __init__(self, tool: str, argument: str, kind: str, why: str = "is shown by nothing") -> None:
+        self.tool, self.argument, self.kind = tool, argument, kind
+        super().__init__(f"{tool}.{argument} ({kind}): {why}")
 
 
 class Broken(Exception):  # noqa: N818 - the reason of a dropped record, answered by the builder
-    """The records show an act that a rule demands never to be made without another, and that other act was recorded nowhere."""
+    """The records show an act that a rule demands never to be made without another, and that other act was recorded nowhere, or
+    could only fail with what the requester said. The message is the rule's id."""
+
+
+def kind_of(value: Any) -> str:
+    """What kind of value it is, in words that repeat nothing of it."""
+    if isinstance(value, bool):
+        return "yes or no"
+    if isinstance(value, int | float):
+        return "number"
+    if not isinstance(value, str):
+        return "answer"
+    if token := TOKEN_PARTS.fullmatch(value):
+        return f"{token[2] or token[1]} pseudonym".lower().replace("_", " ")
+    return "digits" if re.fullmatch(r"[\d .,/-]+", value) else "text"
+
+
+def told_values(task: TaskSpec, slot: str) -> list[str]:
+    """What the requester can tell as `slot`, then what stands in the opening as one."""
+    told = [f.values[slot] for f in task.requester.facts if slot in f.values]
+    role = slot.upper()
+    here = TOKEN.findall(task.opening.text)
+    stands = [a for a in here if a.startswith(f"{role}_") or re.search(rf"_{role}\d*$", a)]
+    return list(dict.fromkeys([*told, *stands]))
 
 
 Planned = tuple[ToolCall, bool, set[str]]
@@ -92,7 +120,7 @@ class Deriver:
                     self.kinds.setdefault(record_id, set()).add(kind)
         self.found = Exploration(episode, facts, self.kinds, self.known).found
         self.planned: dict[str, tuple[ToolCall, set[str]]] = {}
-        self._costs: dict[int, int] = {}
+        self._costs: dict[int, float] = {}
         self.keep: set[str] = set()
 
     # --- what must be seen -----------------------------------------------------------------------------------------
@@ -103,6 +131,18 @@ class Deriver:
             self._plan(need, [rule_id])
         for name, value in call.arguments.items():
             self._value(call, name, value, before)
+
+    def unshown(self, calls: Sequence[ToolCall]) -> Underivable | None:
+        """The first value of `calls` that nothing shows, whatever their rules demand; None where all are shown."""
+        for call in calls:
+            for name, value in call.arguments.items():
+                try:
+                    self._value(call, name, value, None)
+                except Underivable as missing:
+                    return missing
+                except Broken:  # what shows the value was itself made against a rule: it was made, so it shows
+                    continue
+        return None
 
     def _plan(self, call: ToolCall, required_by: Sequence[str], before: int | None = None) -> None:
         key = canonical_json(call.model_dump())
@@ -125,27 +165,29 @@ class Deriver:
                 return
         best = self._cheapest(value, before if before is not None else len(self.found))
         if best is None:
-            raise Underivable(f"{call.tool}.{name} is shown by nothing")
+            raise Underivable(call.tool, name, kind_of(value))
         self._plan(best.call, (), best.order)
 
     def _cheapest(self, value: Any, before: int) -> Found | None:
-        """The call that shows `value` for the fewest calls more; the first tried among equals."""
+        """The call that shows `value` for the fewest calls more; the first tried among equals, one that cannot be made itself
+        only where there is no other (planning it then names what it lacks)."""
         sources = [f for f in self.found[:before] if f.seen.holds(value)]
         return min(sources, key=lambda f: (self._cost(f), f.order)) if sources else None
 
-    def _cost(self, source: Found) -> int:
-        """Calls that `source` adds to the plan, itself included (a bound: shared ones count twice)."""
+    def _cost(self, source: Found) -> float:
+        """Calls that `source` adds to the plan, itself included (a bound: shared ones count twice); infinite where nothing shows
+        what it needs."""
         if canonical_json(source.call.model_dump()) in self.planned:
             return 0
         if source.order in self._costs:
             return self._costs[source.order]
-        cost = 1
+        cost = 1.0
         tool = self.tools[source.call.tool]
         for name, value in source.call.arguments.items():
             if name == "page" or unseen(tool, {name: value}, self.opening) is None:
                 continue
-            if (earlier := self._cheapest(value, source.order)) is not None:
-                cost += self._cost(earlier)
+            earlier = self._cheapest(value, source.order)
+            cost += self._cost(earlier) if earlier is not None else inf
         self._costs[source.order] = cost
         return cost
 
@@ -163,7 +205,7 @@ class Deriver:
             for need in parameters.needs:  # type: ignore[attr-defined]
                 name = next((t for t in need.tools if t in self.tools), None)
                 if name is None:
-                    raise Underivable(f"{call.tool}: rule {ref.id} demands a tool that this task does not have")
+                    raise Underivable(need.tools[0], "*", "tool", f"rule {ref.id} demands a tool that this task does not have")
                 if self.tools[name].effect is not None:
                     continue  # a demanded write is a recorded act, never one to plan
                 yield ref.id, self._needed(call, name, need, ref.id)
@@ -174,9 +216,9 @@ class Deriver:
             try:
                 found = self.view.follow(to, call.arguments, 0)[0] if isinstance(to, Lookup) else call.arguments.get(to)
             except (NotThere, GraderError) as error:
-                raise Underivable(f"{name}.{argument} cannot be looked up from {call.tool}") from error
+                raise Underivable(name, argument, "looked-up value", f"cannot be looked up from {call.tool}") from error
             if found is None and name not in self.known:
-                raise Underivable(f"{name}.{argument} is given by nothing in {call.tool}")
+                raise Underivable(name, argument, "looked-up value", f"is given by nothing in {call.tool}")
             arguments[argument] = found
         missing = [p for p in self.tools[name].parameters.get("required", ()) if p not in arguments]
         for filled in self._fillings(name, arguments, missing):
@@ -188,8 +230,12 @@ class Deriver:
                 return ToolCall(tool=name, arguments=filled)
         if call.tool in self.known:
             raise Broken(rule_id)  # calls of a declared system are recorded: this one was made without the other
-        what = ", ".join(missing) or "its arguments"
-        raise Underivable(f"{name}: nothing shown for {what} gives what the rule demands")
+        untold = [p for p in missing if not told_values(self.episode.task, p)]
+        if not missing:
+            raise Underivable(name, next(iter(arguments), "*"), "looked-up value", "does not give what the rule demands")
+        if not untold:
+            raise Broken(rule_id)  # whatever the requester said, the check fails: the act was made against it
+        raise Underivable(name, untold[0], "told value", "was told by nobody")
 
     def _fillings(self, name: str, arguments: dict[str, Any], missing: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Every way to fill the missing arguments with values that the requester told, or that stand in the opening, under that
@@ -201,11 +247,7 @@ class Deriver:
             yield arguments
             return
         first, rest = missing[0], missing[1:]
-        told = [f.values[first] for f in self.facts if first in f.values]
-        role = first.upper()
-        here = TOKEN.findall(self.episode.task.opening.text)
-        stands = [a for a in here if a.startswith(f"{role}_") or re.search(rf"_{role}\d*$", a)]
-        for value in dict.fromkeys([*told, *stands]):
+        for value in told_values(self.episode.task, first):
             yield from self._fillings(name, {**arguments, first: value}, rest)
 
     # --- the plan ---------------------------------------------------------------------------------------------------
@@ -245,7 +287,8 @@ class Deriver:
                 rows = self._rows_of(source, kinds) if source is not None else {}
                 described = {row: self._description(row, text) for row, text in rows.items()}
                 if value in rows and not singles_out(named, described, value, self._everyday()):
-                    raise Underivable(f"{call.tool}.{name} is one of {len(rows)} and nothing said tells which")
+                    why = f"is one of {len(rows)} and nothing said tells which"
+                    raise Underivable(call.tool, name, kind_of(value), why)
             shown.append(play.step(call).observation.text)
 
     def _everyday(self) -> str:

@@ -91,7 +91,7 @@ class Exploration:
         for fact in self.facts:
             self._ask(start, fact)
         for name, calls in self.known.items():
-            for arguments in calls:
+            for arguments in reversed(calls):  # as they were made: an earlier answer shows what a later call uses
                 if self.tools[name].reads:
                     call = ToolCall(tool=name, arguments=arguments)
                     self._add(call, start.fork().step(call).observation.text)

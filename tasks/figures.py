@@ -14,6 +14,7 @@ from schemas.spec import WaiverSpec
 from schemas.task import Answer, Certificate, LedgerRow, TaskSpec
 from tasks.certify import CHECKS, ConstantRate
 from tasks.leaks._types import Finding
+from tasks.ledger import long_tail, underivable_values
 
 IDENTITY = (
     "This task set is pseudonymised, not anonymous: whoever holds the key and the vault can lead every token back to a person, "
@@ -40,6 +41,10 @@ class RuleFit:
     """Recorded cases that it applied to."""
     broken: int
     """Of these, how many broke it."""
+    partly: bool = False
+    """True: judged by a part of what it demands (a write, a message), because look-ups are not recorded."""
+    untold: int = 0
+    """Of these, in how many no message says what the demanded check needs: made with what was said elsewhere, or never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +97,10 @@ def summary(data: ReportData) -> dict[str, Any]:
             "kept": sum(row.kept for row in ledger),
             "reasons": dict(sorted(Counter(row.reason for row in ledger if not row.kept).items())),
             "by_workflow": _by_workflow(ledger),
+            "underivable": underivable_values(ledger),
         },
         "difficulty": _difficulty(ledger),
+        "long_tail": long_tail(ledger),
         "screen": {name: dict(traits) for name, traits in sorted(data.screen.items())},
         "certificates": _certificates(certificates, tasks, data.answers),
         "leaks": _leaks(data.findings),
@@ -300,6 +307,8 @@ def _rules(tasks: Sequence[TaskSpec], fits: Sequence[RuleFit]) -> list[dict[str,
                 "observable": fit.observable if fit is not None else None,
                 "applied": fit.applied if fit is not None else None,
                 "broken": fit.broken if fit is not None else None,
+                "partly": fit.partly if fit is not None else None,
+                "untold": fit.untold if fit is not None else None,
             }
         )
     return rows

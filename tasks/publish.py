@@ -16,14 +16,16 @@ from schemas.taskset import SideManifest, TaskSetManifest
 from tasks.case import Clean, iso, open_clean
 from tasks.certified import CODE, Certified, Decided, canary_of, candidate_of, drafts_dir, in_memory
 from tasks.certify import constant_outcome_rates
+from tasks.fit import Fit
 from tasks.holdout import SLICES, Split
 from tasks.leak_input import Background, background, leak_input
 from tasks.leaks import Finding, LeakInput, run_leaks
 from tasks.ledger import counts_of, write_ledger
 from tasks.overlaps import Placed, cluster_figures, overlap_table
+from tasks.policy import clause_table, versions_of
 from tasks.screen import screen
 from tasks.select import check_ledger
-from tasks.shard import DECLARED, Fit, outcome_codes
+from tasks.shard import outcome_codes
 
 Side = Literal["train", "heldout"]
 
@@ -103,6 +105,7 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
             findings=findings,
             constant_rates=constant_outcome_rates(taskset, answers, codes=outcome_codes(spec, clean.codebook), seed=spec.seed),
             rule_fit=_rule_fit(spec),
+            clauses=clause_table(spec, versions_of(clean.policies())),
             waivers=spec.waivers,
             screen=screen(spec, ledger, tasks, answers),
             holdout=_holdout_facts(spec, decided.split, slices, splits),
@@ -210,21 +213,30 @@ def _file_findings(spec: Spec, clean: Clean, decided: Decided, kept: Sequence[Ce
 
 
 def _rule_fit(spec: Spec) -> list[Any]:
-    """How often people's recorded acts fell under each rule, and broke it. A demand for look-ups is observable only where those
-    are recorded."""
+    """How often people's recorded acts fell under each rule, and broke it, as far as the records can show it."""
     from rewards.path import compile_rule
     from tasks.report import RuleFit
 
     fits = list(read_models(drafts_dir(spec.name) / "fit.jsonl", Fit))
-    applied = Counter(rule for fit in fits for rule in fit.applied)
-    broken = Counter(rule for fit in fits for rule in fit.broken)
-    recorded_reads = any(system.plugin == DECLARED for system in spec.systems)
+    counts = {
+        name: Counter(rule for fit in fits for rule in getattr(fit, name))
+        for name in ("applied", "broken", "untold", "partly", "hidden")
+    }
     found = []
     for rule in spec.rules:
         plugin, parameters = compile_rule(rule.rule, rule.parameters)
-        observable = rule.rule != "required_before" or recorded_reads
-        counts = (applied[rule.id], broken[rule.id]) if observable else (0, 0)
-        found.append(RuleFit(rule.id, plugin.sentence(parameters), observable, *counts))
+        applied, hidden = counts["applied"][rule.id], counts["hidden"][rule.id]
+        found.append(
+            RuleFit(
+                rule.id,
+                plugin.sentence(parameters),
+                observable=bool(applied) or not hidden,
+                applied=applied,
+                broken=counts["broken"][rule.id],
+                partly=bool(counts["partly"][rule.id]),
+                untold=counts["untold"][rule.id],
+            )
+        )
     return found
 
 

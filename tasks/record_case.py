@@ -16,7 +16,7 @@ from tasks.cut import CutCase, Cuts, StateAtCut, connect, cut_states, load, open
 from tasks.derive import FINISH
 from tasks.policy import Version, in_force
 from tasks.prompt import opening_of, started_us
-from tasks.replay import build_reference, decide_case
+from tasks.replay import all_in_opening, build_reference, decide_case
 from tasks.requester import requester_of
 from tasks.select import basic_reason
 from tasks.shard import (
@@ -33,6 +33,7 @@ from tasks.sources import (
     public_turns,
     requester_sources,
 )
+from tasks.trivial import is_trivial
 
 
 def record_cases(shard: Shard, cases: Sequence[Case]) -> None:
@@ -144,7 +145,12 @@ def _record_case(
         return shard.drop(
             case, outcome.workflow, "state_unknown", f"{len(known_later)} records true before and recorded after", difficulty
         )
-    trivial = shard.work.trivial_p.get(case.record_id, 0.0) >= spec.select.triviality_p
+    trivial = is_trivial(
+        spec.select.trivial,
+        generated="generated_request" in task.grades,
+        told=shard.work.trivial_p.get(case.record_id, 0.0) >= spec.select.triviality_p,
+        stands=built.answer is not None and all_in_opening(built.answer),
+    )
     decide_case(shard, case, task, built, trivial=trivial, difficulty=difficulty)
 
 

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from environments.agents import ReferenceAgent, UnseenValue, run_episode
 from environments.episode import Episode
-from rewards.path import compile_rule
-from rewards.rule import applies
 from rewards.score import Grader
 from schemas.episode import Grade, JournalEntry, RowChange, ToolCall
 from schemas.errors import GraderError, WorldError
 from schemas.task import Answer, Outcome, ReferenceStep, TaskSpec
 from schemas.taskset import TaskSet
 from tasks.case import Case, iso
-from tasks.derive import Broken, Deriver, Underivable
+from tasks.derive import Broken, Deriver, Underivable, kind_of
+from tasks.fit import Act, fit_of, with_broken
 from tasks.prompt import started_us
 from tasks.reference import NoPath, Target, invert
 from tasks.requester import closing, message_turn_texts
 from tasks.select import KEPT, speaks_of_off_system
 from tasks.shard import (
     Draft,
-    Fit,
     Shard,
 )
+
+if TYPE_CHECKING:
+    from environments.tool import Tool
 
 
 @dataclass(slots=True)
@@ -33,13 +34,12 @@ class Built:
     """A reference that was played, or why there is none."""
 
     answer: Answer | None = None
+    """The reference, also of one whose reason is breaks_rule."""
     reason: str = ""
     detail: str = ""
     grade: Grade | None = None
-    recorded: tuple[ToolCall, ...] = ()
-    """The acts that the records show: writes and the finish."""
-    broken: frozenset[str] = frozenset()
-    """Rules that they break."""
+    broken: str = ""
+    """Id of the rule whose demand could not be met, "" where none is known that the recorded acts alone do not show."""
     entries: tuple[JournalEntry, ...] = ()
     """The reference's replay."""
     touched: frozenset[str] = frozenset()
@@ -53,23 +53,48 @@ def build_reference(
     finish: ToolCall,
     *,
     writes: Sequence[Any] = (),
-    known: Mapping[str, list[dict[str, Any]]] | None = None,
+    queries: Sequence[ToolCall] | None = None,
     calls: Sequence[ToolCall] = (),
     reads: Sequence[ToolCall] = (),
     answer: Mapping[str, Any] | None = None,
 ) -> Built:
-    """Finds the reference and plays it through a real episode under the grader."""
+    """Finds the reference and plays it through a real episode under the grader; notes how the recorded acts fit the rules.
+
+    `queries`: the calls of a declared system as they were recorded, in their order; None where look-ups are not recorded.
+    """
     taskset = shard.taskset
     taskset.tasks = {task.task_id: task}
     named = (
         {w.record_id for w in writes} | {str(v) for w in writes for v in w.fields.values()} | {str(finish.arguments.get("about"))}
     )
-    built = _found(taskset, task, outcome_class, finish, writes, known, calls, reads, answer)
-    recorded = built.recorded or (*calls, finish)
-    if built.reason in ("", "breaks_rule"):
-        shard.fits.append(Fit(record_id=task.task_id, applied=_applied(task, recorded), broken=tuple(sorted(built.broken))))
+    try:
+        episode = Episode(taskset)
+        episode.reset(task.task_id)
+        state = taskset.state(task)
+        targets = invert(writes, episode.tools, state) or [_declared_target(call, episode) for call in calls]
+        acts = [Act(t.call, t.change, t.change.fields) for t in targets]
+        queried = [Act(call) for call in queries or ()]
+        recorded = [*queried, *(act for act in acts if act.call not in (queries or ())), Act(finish)]
+        shard.fits.append(fit_of(task, state, recorded, episode.tools, queries=queries is not None))
+        deriver = Deriver(episode, task.requester.facts, task.rules, state, known=_known(queries, episode.tools))
+        built = _found(taskset, task, outcome_class, finish, deriver, targets, reads, answer)
+        if built.broken:
+            shard.fits[-1] = with_broken(shard.fits[-1], built.broken)
+    except NoPath as none:
+        built = Built(reason="no_reference", detail=str(none))
+    finally:
+        taskset._states.clear()
     built.touched = built.touched | named
     return built
+
+
+def _known(queries: Sequence[ToolCall] | None, tools: Mapping[str, Tool]) -> dict[str, list[dict[str, Any]]]:
+    """Tool of a system whose queries are recorded -> the arguments with which it was called, the latest first; none, if never."""
+    systems = {tools[call.tool].system for call in queries or ()}
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name, tool in tools.items() if tool.system in systems}
+    for call in reversed(queries or ()):
+        found[call.tool].append(call.arguments)
+    return found
 
 
 def _found(
@@ -77,42 +102,21 @@ def _found(
     task: TaskSpec,
     outcome_class: str,
     finish: ToolCall,
-    writes: Sequence[Any],
-    known: Mapping[str, list[dict[str, Any]]] | None,
-    calls: Sequence[ToolCall],
+    deriver: Deriver,
+    targets: Sequence[Target],
     reads: Sequence[ToolCall],
     answer: Mapping[str, Any] | None,
 ) -> Built:
+    writing = [t.call for t in targets]
     try:
-        episode = Episode(taskset)
-        episode.reset(task.task_id)
-        state = taskset.state(task)
-        targets = invert(writes, episode.tools, state)
-        deriver = Deriver(episode, task.requester.facts, task.rules, state, known=known)
-        writing = [t.call for t in targets] or list(calls)
-        if not targets and calls:
-            targets = [_declared_target(call, episode) for call in calls]
         steps = deriver.steps(writing, finish, reads=reads)
         return _played(taskset, task, _answer(task, outcome_class, finish, targets, steps, answer))
-    except NoPath as none:
-        return Built(reason="no_reference", detail=str(none))
     except Underivable as missing:
         return Built(reason="underivable", detail=str(missing))
     except Broken as broken:
-        return Built(reason="breaks_rule", detail=str(broken), broken=frozenset({str(broken)}))
-    finally:
-        taskset._states.clear()
-
-
-def _applied(task: TaskSpec, calls: Sequence[ToolCall]) -> tuple[str, ...]:
-    """Rules in force that judge one of these calls."""
-    found = []
-    for ref in task.rules:
-        _, parameters = compile_rule(ref.rule, ref.parameters)
-        when = getattr(parameters, "when", {})
-        if any(call.tool == parameters.tool and applies(when, call.arguments) for call in calls):
-            found.append(ref.id)
-    return tuple(sorted(found))
+        if (unshown := deriver.unshown((*reads, *writing))) is not None:  # asked before any rule is
+            return Built(reason="underivable", detail=str(unshown))
+        return Built(reason="breaks_rule", detail=str(broken), broken=str(broken))
 
 
 def _declared_target(call: ToolCall, episode: Episode) -> Target:
@@ -147,19 +151,17 @@ def _played(taskset: TaskSet, task: TaskSpec, answer: Answer) -> Built:
     try:
         trace = run_episode(Episode(taskset, grader), ReferenceAgent(answer.reference), task.task_id, name="reference")
     except UnseenValue as missing:
-        return Built(reason="underivable", detail=f"{missing.tool}.{missing.argument} is shown by nothing")
+        return Built(reason="underivable", detail=str(Underivable(missing.tool, missing.argument, kind_of(missing.value))))
     except (WorldError, GraderError) as error:
         return Built(reason="no_reference", detail=str(error)[:200])
     grade = trace.grade
     assert grade is not None
     entries = trace.journal.entries
-    recorded = tuple(step.call for step in answer.reference if not step.planned)
     if grade.full:
-        return Built(answer=answer, grade=grade, entries=entries, recorded=recorded)
+        return Built(answer=answer, grade=grade, entries=entries)
     rules = sorted({v.rule for v in grade.violations} & {r.id for r in task.rules})
     if rules:
-        detail, broken = ", ".join(rules), frozenset(rules)
-        return Built(reason="breaks_rule", detail=detail, grade=grade, entries=entries, recorded=recorded, broken=broken)
+        return Built(answer=answer, reason="breaks_rule", detail=", ".join(rules), grade=grade, entries=entries)
     refused = next((e for e in trace.journal.entries if not e.ok), None)
     why = (
         f"{refused.call.tool} is refused: {refused.refusal.kind.value}"
@@ -170,14 +172,14 @@ def _played(taskset: TaskSet, task: TaskSpec, answer: Answer) -> Built:
 
 
 def decide_case(shard: Shard, case: Case, task: TaskSpec, built: Built, *, trivial: bool, difficulty: tuple[str, ...]) -> None:
-    """The first reason in the order of REASONS, or a draft."""
-    off_system = built.reason == "underivable" and speaks_of_off_system(case)
-    if off_system:
-        return shard.drop(case, task.workflow, "off_system", built.detail, difficulty)
-    if trivial and built.answer is not None and _all_in_opening(built.answer, task):
-        return shard.drop(case, task.workflow, "trivial", "", difficulty)
-    if built.answer is None:
-        return shard.drop(case, task.workflow, built.reason, built.detail, difficulty)
+    """The first reason in the order of REASONS, or a draft. `trivial`: the opening alone gives the whole outcome."""
+    reason, detail = built.reason, built.detail
+    if reason == "underivable" and speaks_of_off_system(case):
+        reason = "off_system"
+    if reason in ("", "breaks_rule") and trivial:
+        reason, detail = "trivial", ""
+    if reason or built.answer is None:
+        return shard.drop(case, task.workflow, reason, detail, difficulty)
     shard.drop(case, task.workflow, KEPT, "", difficulty)
     shard.drafts.append(
         Draft(
@@ -199,7 +201,7 @@ def _last_us(case: Case) -> int:
     return max(times) if times else started_us(case)
 
 
-def _all_in_opening(answer: Answer, task: TaskSpec) -> bool:
+def all_in_opening(answer: Answer) -> bool:
     """True if every argument of the recorded writes and of the finish already stands in the opening."""
     return all(
         where in ("opening", "enum", "constant") or name == "code"

@@ -15,6 +15,7 @@ from schemas.task import Answer, LedgerRow, SystemRef, TaskSpec
 from schemas.taskset import TaskSet
 from tasks import declared
 from tasks.case import Case, Clean
+from tasks.fit import Fit
 from tasks.policy import Version, rule_refs
 from tasks.requester import TOKEN, Vocabulary, question_of
 from tasks.select import KEPT
@@ -23,14 +24,6 @@ DECLARED = "declared"
 
 
 HELPDESK = "helpdesk"
-
-
-class Fit(Frozen):
-    """One line of fit.jsonl: which rules in force a case's recorded acts fall under, and which of them they break."""
-
-    record_id: str
-    applied: tuple[str, ...]
-    broken: tuple[str, ...]
 
 
 class Draft(Frozen):

@@ -1,4 +1,4 @@
-"""How well the opening alone tells the outcome: out-of-fold probability of the true class, by words only."""
+"""Whether the opening alone gives the whole outcome: its words tell the class (out of fold), and every argument stands in it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from schemas.files import sha256_text
+from schemas.spec import Halves
 from tasks.requester import TOKEN
 
 FOLDS = 5
@@ -23,6 +24,17 @@ class Request:
     workflow: str
     outcome_class: str
     text: str
+
+
+def is_trivial(halves: Halves, *, generated: bool, told: bool, stands: bool) -> bool:
+    """`told`: the words tell the class; `stands`: every argument of the outcome stands in the opening.
+
+    Both halves, unless the outcome is only a class (a code, a route: there are no arguments) or the spec asks for the arguments
+    alone; the words of a generated request tell nothing of what people write, so there only the arguments decide.
+    """
+    if generated or halves == "arguments":
+        return stands
+    return told if halves == "class" else told and stands
 
 
 def words_of(text: str) -> str:
