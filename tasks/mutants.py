@@ -10,7 +10,7 @@ from typing import Any
 from environments.tool import Tool
 from schemas.episode import Journal, ToolCall
 from schemas.records import OutcomeCode
-from schemas.task import Answer, TaskSpec
+from schemas.task import Answer, RuleRef, TaskSpec
 from schemas.taskset import State
 
 OTHERS = 2
@@ -96,8 +96,12 @@ def _acts(tool: Tool, answer: Answer, ids: Mapping[str, Sequence[str]]) -> list[
 def _value(name: str, schema: dict[str, Any], tool: Tool, answer: Answer, ids: Mapping[str, Sequence[str]], turn: int) -> Any:
     if "enum" in schema:
         return schema["enum"][0]
+    if schema["type"] == "integer":
+        # The amount that the case is about, where some call of the path names one: likelier to be judged than 1.
+        named = [step.call.arguments[name] for step in answer.reference if name in step.call.arguments]
+        return named[0] if named else max(1, schema.get("minimum", 1))
     if schema["type"] != "string":
-        return {"integer": max(1, schema.get("minimum", 1)), "boolean": False, "object": {}}[schema["type"]]
+        return {"boolean": False, "object": {}}[schema["type"]]
     if name == "about" and turn == 0 and answer.outcome.about is not None:
         return answer.outcome.about
     kind = "order" if name == "about" else name.removesuffix("_id")
@@ -128,7 +132,7 @@ def wrong_parameters(
                 wrong = [c for c, about in codes.items() if c != value and about.workflow == task.workflow]
                 wrong = wrong or [c for c in tool.parameters["properties"]["code"].get("enum", ()) if c != value][:1]
             else:
-                wrong = _wrong_values(tool.parameters["properties"][name], value, ids, state)
+                wrong = wrong_values(tool.parameters["properties"][name], value, ids, state)
             for other in wrong:
                 changed = ToolCall(tool=call.tool, arguments={**call.arguments, name: other})
                 yield Mutant(f"{call.tool}.{name} (step {step})", (*calls[:step], changed, *calls[step + 1 :]), step)
@@ -146,7 +150,38 @@ def _compared(tool: Tool, name: str, answer: Answer) -> bool:
     return name == effect.record or name in effect.fields.values()
 
 
-def _wrong_values(schema: dict[str, Any], value: Any, ids: Mapping[str, Sequence[str]], state: State) -> list[Any]:
+def unmet(
+    calls: Sequence[ToolCall],
+    step: int,
+    tools: Mapping[str, Tool],
+    rules: Sequence[RuleRef],
+    ids: Mapping[str, Sequence[str]],
+    state: State,
+) -> Iterator[Mutant]:
+    """The path with the required check at `step` left out, refused, made about another record, or made too late.
+
+    `rules` are those that demand it.
+    """
+    yield without(calls, step)
+    check = calls[step]
+    before, after = tuple(c for c in calls[:step] if c != check), tuple(c for c in calls[step + 1 :] if c != check)
+
+    def instead(arguments: dict[str, Any]) -> tuple[ToolCall, ...]:
+        return (*before, ToolCall(tool=check.tool, arguments={**check.arguments, **arguments}), *after)
+
+    yield Mutant(f"{check.tool} refused (step {step})", instead({"no_such_argument": 1}), len(before))
+    needs = [need for rule in rules for need in rule.parameters.get("needs", ()) if check.tool in need.get("tools", ())]
+    for name in dict.fromkeys(name for need in needs for name in (*need.get("same", {}), *need.get("told", {}))):
+        if name in check.arguments:
+            for other in wrong_values(tools[check.tool].parameters["properties"][name], check.arguments[name], ids, state)[:1]:
+                yield Mutant(f"{check.tool} with another {name} (step {step})", instead({name: other}), len(before))
+    acts = [at for at, call in enumerate(after) if any(call.tool == rule.parameters.get("tool") for rule in rules)]
+    if acts and not tools[after[acts[0]].tool].finishing:
+        late = (*before, *after[: acts[0] + 1], check, *after[acts[0] + 1 :])
+        yield Mutant(f"{check.tool} too late (step {step})", late, len(before))
+
+
+def wrong_values(schema: dict[str, Any], value: Any, ids: Mapping[str, Sequence[str]], state: State) -> list[Any]:
     if "enum" in schema:
         return [other for other in schema["enum"] if other != value][:2]
     kind = kind_of(ids, state, value)

@@ -1,7 +1,11 @@
-"""No criterion is empty: each, and the check for collateral, is met by the reference and missed by some mutant."""
+"""No criterion is empty: each, and the check for collateral, is met by the reference and missed by some mutant; and each rule in
+force still tells the passing trace of its file from the violating one."""
 
 from __future__ import annotations
 
+from rewards.rule import Rule, RuleTrace
+from rewards.view import JournalView
+from schemas.plugins import load_plugin
 from tasks.certificates._bench import Bench, CertificateCheck, Said
 from tasks.mutants import is_write, without
 
@@ -19,7 +23,24 @@ def run(bench: Bench) -> Said:
         dead.append("collateral")
     if dead:
         return "failed", f"no mutant flips: {', '.join(dead)}"
-    return "passed", f"{len(met.criteria)} criteria, {len(bench.mutants)} mutants"
+    kinds = sorted({rule.rule for rule in bench.task.rules})
+    rules = [load_plugin("rewards.rules", kind, "RULE", Rule) for kind in kinds]
+    if blunt := [rule.name for rule in rules if _broken(bench, rule, rule.passing) or not _broken(bench, rule, rule.violating)]:
+        return "failed", f"does not tell its own traces apart: {', '.join(blunt)}"
+    return "passed", f"{len(met.criteria)} criteria, {len(bench.mutants)} mutants, {len(rules)} kinds of rule"
+
+
+def _broken(bench: Bench, rule: Rule, trace: RuleTrace) -> int:
+    """Violations of the trace; they count as grades given."""
+    parameters = rule.parameters.model_validate(trace.parameters)
+    view = JournalView(trace.base, trace.started_at)
+    found = []
+    for entry in trace.entries:
+        step = view.append(entry)
+        if entry.ok and entry.call.tool == parameters.tool:
+            found += rule.check(parameters, view, step)
+    bench.grades.update(repr([(v.rule, v.step, [r.record_id for r in v.evidence]) for v in found]).encode())
+    return len(found)
 
 
 CHECK = CertificateCheck("C7", run)

@@ -7,8 +7,11 @@ version of each document was in force at `started_at`, which rules that gives, a
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
 
-from rewards.path import broken_at, rules_by_tool
+from rewards.path import broken_at, compile_rule, rules_by_tool
 from rewards.view import JournalView, instant
 from schemas.proof import PolicyInterval
 from schemas.spec import RuleSpec
@@ -36,7 +39,9 @@ def run(bench: Bench) -> Said:
         return "failed", f"the reference breaks {', '.join(broken)}"
     if not rules and not versions:
         return "not_applicable", "no policy and no rule stands for this workflow"
-    return "passed", f"{len(rules)} rules, {len(versions)} documents in force"
+    edges = _edges(bench, rules)
+    bench.grades.update(repr(edges).encode())
+    return "passed", f"{len(rules)} rules, {len(versions)} documents in force, {len(edges)} edges"
 
 
 def in_force(policies: tuple[PolicyInterval, ...], at: str) -> tuple[dict[str, int], list[str]]:
@@ -66,6 +71,50 @@ def _broken(bench: Bench, rules: list[RuleSpec]) -> list[str]:
         step = view.append(entry)
         found.update(dict.fromkeys(v.rule for v in broken_at(by_tool, view, step) if v.hard))
     return list(found)
+
+
+def _edges(bench: Bench, rules: list[RuleSpec]) -> list[tuple[str, int | str, bool]]:
+    """(rule, amount or instant, broken) on both sides of every amount and day that a rule could turn on, for the acts of the
+    reference: not a verdict of its own, but part of the digest of the grades, so that a limit moved by one unit is noticed."""
+    entries = list(bench.whole().journal.entries)
+    view = JournalView.of_task(bench.task, bench.state)
+    rows = [bench.state.get(r.system, {}).get(r.kind, {}).get(r.record_id, {}) for entry in entries for r in entry.reads]
+    values = [value for row in rows for value in row.values()]
+    amounts = {v for v in values if isinstance(v, int) and not isinstance(v, bool)}
+    times = {v for v in values if isinstance(v, str) and v[:4].isdigit() and v[10:11] == "T"}
+    found: list[tuple[str, int | str, bool]] = []
+    for entry in entries:
+        step = view.append(entry)
+        for rule in rules:
+            if rule.parameters.get("tool") != entry.call.tool or not entry.ok:
+                continue
+            plugin, parameters = compile_rule(rule.rule, rule.parameters)
+            argument, days = rule.parameters.get("argument"), rule.parameters.get("days")
+            if argument in entry.call.arguments:
+                for amount in sorted({a + d for a in amounts | set(_whole(rule.parameters)) for d in (0, 1) if a > 0}):
+                    call = entry.call.model_copy(update={"arguments": {**entry.call.arguments, argument: amount}})
+                    view.entries[step] = entry.model_copy(update={"call": call})
+                    found.append((rule.id, amount, bool(plugin.check(parameters, view, step))))
+                view.entries[step] = entry
+            elif isinstance(days, int):
+                started = view.started_at
+                for at in sorted(instant(t, rule.id) + timedelta(days=days, seconds=s) for t in times for s in (0, 1)):
+                    view.started_at = at.isoformat()
+                    found.append((rule.id, view.started_at, bool(plugin.check(parameters, view, step))))
+                view.started_at = started
+    return found
+
+
+def _whole(value: Any) -> Iterator[int]:
+    """Every whole number in a rule's parameters."""
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _whole(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _whole(inner)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield value
 
 
 CHECK = CertificateCheck("C8", run)

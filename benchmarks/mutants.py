@@ -1,0 +1,280 @@
+"""How many faults of a grader the certificates find.
+
+    python -m benchmarks.mutants                    (after make build-tasks; both task sets where they are built)
+    python -m benchmarks.mutants --automatic 0      only the mutants written by hand
+
+The grader (`rewards/`) is changed in one place at a time, and the certificates of a fixed sample of tasks are derived again under
+it: one task for every workflow and outcome code of each set. A mutant is killed where a certificate no longer holds, where the
+grades of the certificate's own replays are others, or where the grader breaks off. Mutants in lines that no replay reaches are
+listed apart, not counted as killed; so are functions that give no grade. Exit code 1 below 95%.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from benchmarks._mutants_written import EQUIVALENT, OUT_OF_QUESTION, WRITTEN
+from benchmarks._mutate import SourceMutant, mutants
+from schemas.errors import RecordgymError, StageError
+from schemas.files import get_content, read_json, read_models
+from schemas.paths import taskset_dir
+from schemas.proof import Placed, Proof
+from schemas.task import Answer, TaskSpec
+from schemas.taskset import SideManifest, TaskSet, TaskSetManifest
+
+MODULES = (
+    "rewards.outcome", "rewards.score", "rewards.events", "rewards.path", "rewards.view", "rewards.values", "rewards.rule",
+    "rewards.rules.approval", "rewards.rules.exact", "rewards.rules.forbidden", "rewards.rules.limit", "rewards.rules.overdue",
+    "rewards.rules.required_before", "rewards.rules.window",
+)  # fmt: skip
+SETS = ("helpdesk_v1", "star_v1")
+WANTED = 0.95
+LONGEST_S = 300
+"""CPU seconds after which a mutant counts as one that breaks the grader off (an endless loop)."""
+
+
+@dataclass(slots=True)
+class Sampled:
+    """One task of the sample with what its certificate needs."""
+
+    taskset: TaskSet
+    task: TaskSpec
+    answer: Answer
+    proof: Proof
+    placed: Placed
+    sides: frozenset[str]
+
+
+def sample(folder: Path, per_code: int = 1) -> list[Sampled]:
+    """`per_code` tasks for every workflow, outcome code and set of policies in force of the set at `folder`, first by id."""
+    manifest = TaskSetManifest.model_validate(read_json(folder / "manifest.json"))
+    proof = Proof.model_validate(get_content(folder / "content", manifest.proof))
+    forms = get_content(folder / "content", manifest.forms) if manifest.forms else {"ask": {}, "tell": {}}
+    splits = read_json(folder / "splits.json")["tasks"]
+    taken: Counter[tuple[Any, ...]] = Counter()
+    found = []
+    tasks = {t.task_id: t for t in read_models(folder / "train" / "tasks.jsonl", TaskSpec)}
+    answers = {a.task_id: a for a in read_models(folder / "train" / "answers.jsonl", Answer)}
+    side = SideManifest.model_validate(read_json(folder / "train" / "manifest.json"))
+    for task_id, task in sorted(tasks.items()):
+        answer = answers[task_id]
+        key = (task.workflow, answer.outcome.code, task.policies, len(answer.outcome.changes))
+        if taken[key] < per_code:
+            taken[key] += 1
+            taskset = TaskSet(folder, "train", side, {task_id: task}, forms)
+            placed = Placed.model_validate(splits[task_id])
+            found.append(Sampled(taskset, task, answer, proof, placed, frozenset({"train"})))
+    return found
+
+
+def derived(tasks: Sequence[Sampled]) -> Iterator[tuple[bool, str]]:
+    """(holds, verdicts and digest of the grades) of each task, under the grader as it is now imported."""
+    from tasks.certify import Placement, certify_task
+
+    for one in tasks:
+        certificate, bounds = certify_task(one.taskset, one.task, one.answer, one.proof, Placement(one.placed, one.sides))
+        said = [certificate.grades_sha256, certificate.replays, bounds.model_dump(), [c.verdict for c in certificate.checks]]
+        yield certificate.holds, json.dumps(said)
+
+
+class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports one module from another source."""
+
+    def __init__(self, mutant: SourceMutant) -> None:
+        self.mutant = mutant
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        return importlib.util.spec_from_loader(fullname, self) if fullname == self.mutant.module else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(compile(self.mutant.source, self.mutant.name, "exec"), module.__dict__)
+
+
+def judge(mutant: SourceMutant, tasks: Sequence[Sampled], expected: Sequence[str]) -> str:
+    """In a process of its own: "verdict", "grades", "broke off" (killed), or "survived"."""
+    sys.meta_path.insert(0, _Changed(mutant))
+    signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST_S)
+    try:
+        for (holds, said), before in zip(derived(tasks), expected, strict=True):
+            if not holds:
+                return "verdict"
+            if said != before:
+                return "grades"
+    except Exception:  # a grader that breaks off is a grader that was noticed
+        return "broke off"
+    return "survived"
+
+
+def _forked(work: Any, workers: int, jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """(job, result) of `work(job)` in forked processes, so that each imports the grader anew; None where one died."""
+    running: dict[int, tuple[int, Any]] = {}
+    waiting = list(jobs)[::-1]
+    while waiting or running:
+        while waiting and len(running) < workers:
+            job = waiting.pop()
+            read, write = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    os.close(read)
+                    with os.fdopen(write, "w") as pipe:
+                        json.dump(work(job), pipe)
+                finally:
+                    os._exit(0)
+            os.close(write)
+            running[pid] = (read, job)
+        # The oldest first: a child that writes much would otherwise wait for its reader for ever.
+        pid, (read, job) = next(iter(running.items()))
+        with os.fdopen(read) as pipe:
+            text = pipe.read()
+        os.waitpid(pid, 0)
+        del running[pid]
+        yield job, json.loads(text) if text else None
+
+
+def reached(tasks: Sequence[Sampled]) -> tuple[list[str], list[tuple[str, int]]]:
+    """What the unchanged grader says of each task, and the (module, line) that its replays run through."""
+    lines: set[tuple[str, int]] = set()
+    names = {str(Path(importlib.util.find_spec(name).origin or "")): name for name in MODULES}  # type: ignore[union-attr]
+
+    def trace(frame: Any, event: str, _: Any) -> Any:
+        name = names.get(frame.f_code.co_filename)
+        if name is None:
+            return None
+        if event == "line":
+            lines.add((name, frame.f_lineno))
+        return trace
+
+    for name in MODULES:
+        importlib.import_module(name)
+    sys.settrace(trace)
+    said = [text for _, text in derived(tasks)]
+    sys.settrace(None)
+    return said, sorted(lines)
+
+
+def written() -> list[SourceMutant]:
+    """The mutants written by hand. StageError for one whose text is not in its module exactly once."""
+    found = []
+    for name, module, old, new in WRITTEN:
+        source = source_of(module)
+        if source.count(old) != 1:
+            raise StageError(f"benchmarks/_mutants_written.py: {name!r}: its text stands {source.count(old)} times in {module}")
+        found.append(SourceMutant(name, module, source.replace(old, new)))
+    return found
+
+
+def automatic() -> tuple[list[SourceMutant], Counter[str]]:
+    """Every automatic mutant, and how many functions' were left out for which reason."""
+    reasons = {name: why for why, names in OUT_OF_QUESTION.items() for name in names}
+    kept, out = [], Counter[str]()
+    for module in MODULES:
+        for mutant in mutants(module, source_of(module)):
+            why = reasons.get(mutant.function) if "." in mutant.function or mutant.function != "grade" else reasons["grade"]
+            if why is None:
+                kept.append(mutant)
+            else:
+                out[why] += 1
+    return kept, out
+
+
+def source_of(module: str) -> str:
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        raise StageError(f"no module {module}")
+    return Path(spec.origin).read_text(encoding="utf-8")
+
+
+def run(tasks: Sequence[Sampled], chosen: Sequence[SourceMutant], expected: Sequence[str], workers: int) -> dict[str, str]:
+    """Mutant -> how it ended; a process that died (its time was over) counts as broken off."""
+    ends = {}
+    for mutant, end in _forked(lambda m: judge(m, tasks, expected), workers, chosen):
+        ends[mutant.name] = end or "broke off"
+    return ends
+
+
+def baseline(tasks: Sequence[Sampled]) -> tuple[list[str], set[tuple[str, int]]]:
+    """`reached`, in a process of its own."""
+    [(_, result)] = _forked(lambda _: reached(tasks), 1, [None])
+    if result is None:
+        raise StageError("the certificates of the sample cannot be derived with the grader as it is")
+    return result[0], {(name, line) for name, line in result[1]}
+
+
+def _line(kind: str, ends: Mapping[str, str]) -> tuple[str, float]:
+    counts = Counter(ends.values())
+    killed = len(ends) - counts["survived"]
+    same = sum(name in EQUIVALENT for name, end in ends.items() if end == "survived")
+    rate = killed / (len(ends) - same) if len(ends) > same else 1.0
+    how = ", ".join(f"{counts[k]} by {k}" for k in ("verdict", "grades", "broke off"))
+    return f"{kind}: {killed} of {len(ends) - same} killed = {rate:.1%} ({how}; {same} equivalent)", rate
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument(
+        "--tasksets", nargs="*", default=None, help="folders or names; default: those built of helpdesk_v1, star_v1"
+    )
+    parser.add_argument(
+        "--automatic", type=int, default=-1, help="how many automatic mutants, drawn by a fixed seed; default: all"
+    )
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--per-code", type=int, default=1, help="tasks for each workflow and outcome code")
+    asked = parser.parse_args(arguments)
+    folders = [Path(n) if Path(n).is_dir() else taskset_dir(n) for n in asked.tasksets or SETS]
+    there = [folder for folder in folders if (folder / "manifest.json").is_file()]
+    if not there:
+        raise StageError(f"none of {', '.join(map(str, folders))} is built; run `make build-tasks`")
+    tasks = [one for folder in there for one in sample(folder, asked.per_code)]
+    # Whatever does not import the grader is shared by all the forked processes.
+    importlib.import_module("environments.agents")
+    start = time.monotonic()
+    expected, lines = baseline(tasks)
+    by_hand = written()
+    drawn, out = automatic()
+    unreached = [m for m in drawn if not any((m.module, line) in lines for line in range(m.lines[0], m.lines[1] + 1))]
+    drawn = [m for m in drawn if m not in unreached]
+    if 0 <= asked.automatic < len(drawn):
+        drawn = sorted(random.Random(1).sample(drawn, asked.automatic), key=lambda m: m.name)
+    print(f"{len(tasks)} tasks of {', '.join(folder.name for folder in there)}", flush=True)
+    ends = run(tasks, by_hand, expected, asked.workers)
+    text, hand_rate = _line("written by hand", ends)
+    print(text, flush=True)
+    auto = run(tasks, drawn, expected, asked.workers)
+    text, _ = _line("automatic", auto)
+    print(text)
+    survivors = [name for name, end in {**ends, **auto}.items() if end == "survived"]
+    for name in survivors:
+        print(f"  survived: {name}{' (equivalent: ' + EQUIVALENT[name] + ')' if name in EQUIVALENT else ''}")
+    print(f"not reached by a replay of the sample: {len(unreached)} automatic mutants, in")
+    for (module, function), count in sorted(Counter((m.module, m.function) for m in unreached).items()):
+        print(f"  {module} {function}: {count}")
+    for why, count in out.items():
+        print(f"left out: {count} automatic mutants in {why}")
+    total, rate = _line("together", {**ends, **auto})
+    print(f"{total}, {time.monotonic() - start:.0f} s")
+    return 0 if rate >= WANTED and hand_rate >= WANTED else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except RecordgymError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,95 @@
+"""The grader's mutants: each is a program, changes one thing, and the certificates of a small set tell it from the grader."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks._mutants_written import EQUIVALENT, OUT_OF_QUESTION, WRITTEN
+from benchmarks._mutate import mutants
+from benchmarks.mutants import MODULES, automatic, source_of, written
+from tests.taskset_certified import build_certified
+
+SOURCE = """
+def first(a, b):
+    if a < b and not b == 3:
+        return True
+    total = min(a, 1)
+    total += b
+    note(f"{a + 1} words")
+    return total
+
+
+LIMIT = 3 < 4
+"""
+
+
+def test_a_mutant_changes_one_thing_inside_a_function_and_no_words() -> None:
+    made = list(mutants("m", SOURCE))
+    names = [m.name.split(" ", 1)[1] for m in made]
+    assert sorted(names) == sorted(
+        [
+            *("Lt -> LtE", "Lt -> GtE", "and <-> or", "without not", "Eq -> NotEq", "3 -> 4", "not (condition)", "True -> False"),
+            *("min -> max", "1 -> 2", "without AugAssign", "without Expr"),
+        ]
+    )
+    assert len({m.source for m in made}) == len(made)
+    for mutant in made:
+        assert "LIMIT = 3 < 4" in ast.unparse(ast.parse(mutant.source))
+        assert mutant.function == "first"
+
+
+def test_there_are_enough_mutants_and_each_is_a_program() -> None:
+    by_hand, (by_machine, _) = written(), automatic()
+    assert len({m.name for m in by_hand}) == len(WRITTEN) >= 40
+    assert set(EQUIVALENT) <= {m.name for m in (*by_hand, *by_machine)}
+    for mutant in (*by_hand, *by_machine):
+        assert ast.dump(ast.parse(mutant.source)) != ast.dump(ast.parse(source_of(mutant.module))), mutant.name
+
+
+def test_what_is_left_out_is_there() -> None:
+    functions = {
+        f"{node.name}.{inner.name}" if isinstance(node, ast.ClassDef) else node.name
+        for module in MODULES
+        for node in ast.parse(source_of(module)).body
+        for inner in (node.body if isinstance(node, ast.ClassDef) else [node])
+        if isinstance(inner, ast.FunctionDef)
+    }
+    assert {name for names in OUT_OF_QUESTION.values() for name in names} <= functions
+
+
+@pytest.mark.parametrize("case", [("late_grant", "damaged_refused", "goodwill_grant", "approval_grant", "recovery_refused")])
+def test_the_certificates_of_a_small_set_kill_the_mutants_that_it_can_show(
+    case: tuple[str, ...], tmp_path: Path, repo_root: Path
+) -> None:
+    """In a process of its own: the harness forks, and imports the grader only in what it forks."""
+    folder = build_certified(tmp_path / "small", cases=case)
+    wanted = [
+        *("accepts any code", "ignores about", "ignores collateral", "compares created rows as a set", "a missing row is right"),
+        *("no rule is run", "refused calls count as done", "a look-up of any record counts", "what was told does not matter"),
+        *(
+            "windows are a day longer",
+            "limits are one higher",
+            "approval is needed from the limit on",
+            "finishing unread is no fault",
+        ),
+        *("any told fact proves any value", "the first need is enough", "patience is never spent"),
+    ]
+    code = (
+        "import importlib, json, sys; from pathlib import Path; from benchmarks import mutants as m;"
+        "tasks = m.sample(Path(sys.argv[1])); importlib.import_module('environments.agents');"
+        "expected, _ = m.baseline(tasks); chosen = [x for x in m.written() if x.name in json.loads(sys.argv[2])];"
+        "print(json.dumps(m.run(tasks, chosen, expected, 2)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder), json.dumps(wanted)], cwd=repo_root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    ends = json.loads(done.stdout)
+    assert set(ends) == set(wanted)
+    assert "survived" not in ends.values(), ends
