@@ -106,13 +106,19 @@ def _play(arguments: argparse.Namespace) -> int:
     from rewards.score import load_grader
 
     task_id = _pick(taskset, folder, arguments.task)
-    episode = Episode(taskset, load_grader(taskset))
+    episode = Episode(taskset, load_grader(taskset), spoken=arguments.spoken)
     console = Console(stderr=arguments.json, soft_wrap=True)
+    if episode.speaker is not None:
+        named = episode.speaker.spec
+        console.print(f"Your messages and the answers' words are sent to {named.host} ({named.purpose}).", markup=False)
     try:
         Player(episode, console, _lines()).play(task_id, arguments.seed)
     except KeyboardInterrupt:
         console.print("\nStopped before the case was finished: no grade.", markup=False)
         return 130
+    if episode.speaker is not None:
+        counts = ", ".join(f"{what} {n}" for what, n in sorted(episode.speaker.counts.items())) or "nothing asked"
+        console.print(f"answers: {counts}", markup=False)
     if arguments.json:
         print(episode.trace("person").model_dump_json())
     return 0
@@ -132,6 +138,9 @@ def parser() -> argparse.ArgumentParser:
     play.add_argument("task", metavar="TASK", nargs="?", help="task id or a unique end of it; left out: the list of tasks")
     play.add_argument("--seed", type=int, default=0, help="seed of the requester (default 0)")
     play.add_argument("--side", choices=("train", "heldout"), default="train", help="side of the task set (default train)")
+    play.add_argument(
+        "--spoken", action="store_true", help="let the model that the task set names phrase the answers (sends words to its host)"
+    )
     play.add_argument("--json", action="store_true", help="print the whole trace as JSON on stdout; the game goes to stderr")
     play.set_defaults(run=_play)
     return top

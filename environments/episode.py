@@ -33,8 +33,10 @@ from schemas.episode import (
 from schemas.errors import WorldError
 from schemas.files import sha256_json
 from schemas.plugins import load_plugin
+from schemas.spec import SpeakerSpec
 
 if TYPE_CHECKING:
+    from environments.spoken import Speaker
     from rewards.score import Grader, Stepper
     from schemas.task import TaskSpec
     from schemas.taskset import TaskSet
@@ -157,6 +159,17 @@ def _copied(value: Any) -> Any:
     return [_copied(inner) for inner in value] if kind is list else value
 
 
+def speaker_of(taskset: TaskSet) -> Speaker:
+    """The model that the task set names to phrase its requesters' answers. WorldError where it names none, or lacks its key."""
+    from environments.spoken import Speaker
+
+    named = taskset.requester.get("speaker")
+    if not named:
+        raise WorldError(f"{taskset.manifest.taskset} names no model that speaks; a spec does so in [requester.speaker]")
+    codes = {c for task in taskset.tasks.values() for ref in task.systems for c in ref.config.get("codes", ())}
+    return Speaker(SpeakerSpec.model_validate(named), sorted(codes))
+
+
 class Episode:
     """One agent in one task at a time. Not thread-safe; any number of episodes share a task set in one process."""
 
@@ -172,11 +185,15 @@ class Episode:
         "_stepper",
         "done",
         "grader",
+        "speaker",
         "taskset",
     )
 
-    def __init__(self, taskset: TaskSet, grader: Grader | None = None) -> None:
+    def __init__(self, taskset: TaskSet, grader: Grader | None = None, *, spoken: bool = False) -> None:
+        """`spoken`: the model that the task set names phrases the requester's answers (environments.spoken); then an episode is
+        not deterministic. WorldError where the set names none, or its key is not set."""
         self.taskset, self.grader = taskset, grader
+        self.speaker = speaker_of(taskset) if spoken else None
         self._compiled: Compiled | None = None
         self._entries: list[JournalEntry] = []
         self._observations: list[Observation] = []
@@ -209,9 +226,8 @@ class Episode:
         self._ended_by = ""
         self.done = False
         self._stepper, self._stepped, self._grade = None, 0, None
-        self._context = Context(
-            task, EpisodeState(ready.base), RequesterRun(ready.requester, seed), ready.policies, ready.clocks[0]
-        )  # fmt: skip
+        requester = RequesterRun(ready.requester, seed, speaker=self.speaker)
+        self._context = Context(task, EpisodeState(ready.base), requester, ready.policies, ready.clocks[0])
         for ref in missing:
             self._context.state.overlay[(ref.system, ref.kind, ref.record_id)] = None
         return ready.opening
@@ -375,6 +391,7 @@ class Episode:
     def fork(self) -> Episode:
         """An independent episode at this very point, in microseconds (for tree search)."""
         other = Episode(self.taskset, self.grader)
+        other.speaker = self.speaker
         other._compiled = self._compiled
         other._entries = self._entries.copy()
         other._observations = self._observations.copy()

@@ -6,9 +6,10 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from schemas.episode import Frozen
 from schemas.errors import SpecError
@@ -140,11 +141,39 @@ class SelectSpec(Frozen):
     options: dict[str, Any] = Field(default_factory=dict)
 
 
+class SpeakerSpec(Frozen):
+    """A model that phrases what the requester tells; nothing is sent to it unless a spec names it with its purpose."""
+
+    host: str
+    """Base URL of an OpenAI-compatible interface, e.g. https://models.example.com/v1. Plain http only to this machine."""
+    model: str = Field(min_length=1)
+    purpose: str = Field(min_length=10)
+    """Why records' words may be sent there."""
+    key_env: str = ""
+    """Name of the environment variable that holds the key; empty where the endpoint needs none. Never the key itself."""
+    timeout_s: float = Field(default=10.0, gt=0, le=120)
+    """Seconds for one request, all in all."""
+    retries: int = Field(default=1, ge=0, le=5)
+
+    @field_validator("host")
+    @classmethod
+    def _safe(cls, value: str) -> str:
+        parts = urlsplit(value)
+        local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+        if not parts.hostname or parts.scheme not in ("https", "http") or (parts.scheme == "http" and not local):
+            raise ValueError("must be an https URL (http only to this machine)")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("must hold neither user, password, query nor fragment")
+        return value
+
+
 class RequesterOptions(Frozen):
     patience: int = Field(default=8, ge=1)
     facts_per_message: int = Field(default=2, ge=1)
     slots: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Slot -> words that ask for it."""
+    speaker: SpeakerSpec | None = None
+    """Model that may phrase the facts where an episode is asked to speak; null = the recorded words."""
 
 
 class HoldoutSpec(Frozen):

@@ -52,6 +52,9 @@ class TaskSetManifest(Frozen):
     """candidates, kept, train, heldout, one per slice and reason."""
     forms: str | None = None
     """Content digest of the message forms: {"ask": {slot: [text, ...]}, "tell": {code: [text, ...]}}; training records only."""
+    requester: str | None = None
+    """Content digest of what requesters share: {"learnt": environments.asking.Learnt as JSON, fitted on the training tasks that
+    it names; "speaker": the model that phrases their words, null where none is named}."""
     proof: str = ""
     """Content digest of what the certificates are derived from again (schemas.proof.Proof)."""
     certificates_sha256: str = ""
@@ -86,6 +89,8 @@ class TaskSet:
     forms: dict[str, dict[str, list[str]]]
     _content: dict[str, Any] = field(default_factory=dict)
     _states: dict[tuple[str, ...], State] = field(default_factory=dict)
+    requester: dict[str, Any] = field(default_factory=dict)
+    """What requesters share (see TaskSetManifest.requester); empty: the words of the spec alone decide, and no model speaks."""
 
     def content(self, digest: str) -> Any:
         """The stored JSON value; callers must not change it."""
@@ -145,7 +150,8 @@ def open_taskset(folder: Path, side: Literal["train", "heldout"], *, certified: 
     forms: dict[str, dict[str, list[str]]] = {"ask": {}, "tell": {}}
     if whole is not None and whole.forms:
         forms = get_content(folder / "content", whole.forms)
-    return TaskSet(folder, side, manifest, tasks, forms)
+    requester = get_content(folder / "content", whole.requester) if whole is not None and whole.requester else {}
+    return TaskSet(folder, side, manifest, tasks, forms, requester=requester)
 
 
 def _unchanged(path: Path, digest: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,12 @@ from schemas.proof import Placed, PolicyInterval, Proof
 from schemas.spec import Spec
 from schemas.task import Answer, Certificate, TaskSpec, Trajectory
 from schemas.taskset import SideManifest, TaskSet, task_digest
+from tasks.asking import Asked, Dialogue, learn
 from tasks.case import iso, open_clean, us
 from tasks.certify import Placement, certify_task
 from tasks.holdout import UNSEEN_POLICY, Candidate, Split, decide
 from tasks.policy import versions_of
-from tasks.requester import message_forms
+from tasks.requester import common_dont_know, message_forms
 from tasks.shard import Draft, outcome_codes
 
 SHARD = 100
@@ -49,6 +51,8 @@ class CertifyWork(Frozen):
     unseen_policy: tuple[str, ...]
     """Of this shard's tasks those under a policy version that training never saw."""
     forms: Forms
+    requester: dict[str, Any]
+    """What requesters share, from training records only (TaskSetManifest.requester)."""
     canary: str
     proof: Proof
     sides: dict[str, tuple[str, ...]]
@@ -72,6 +76,7 @@ class Decided:
     previous: dict[str, Any] | None = None
     proof: Proof | None = None
     forms: Forms = field(default_factory=lambda: {"ask": {}, "tell": {}})
+    requester: dict[str, Any] = field(default_factory=dict)
 
 
 def canary_of(spec: Spec) -> str:
@@ -88,6 +93,7 @@ def certify_shards(spec: Spec, source: Path, decided: Decided) -> list[StageShar
     slices = decided.split.slices
     train = [d for d in drafts if slices.get(d.task.task_id) == "train"]
     decided.forms = message_forms(((d.closing, d.answer.outcome.code, d.task.requester) for d in train), spec.requester.slots)
+    decided.requester = shared_requester(spec, train)
     decided.proof = proof_of(spec, source)
     sides = sides_of(decided.split)
     shards: list[StageShard] = []
@@ -103,6 +109,7 @@ def certify_shards(spec: Spec, source: Path, decided: Decided) -> list[StageShar
             clusters=clusters,
             unseen_policy=unseen,
             forms=decided.forms,
+            requester=decided.requester,
             canary=canary_of(spec),
             proof=decided.proof,
             sides={cluster: sides[cluster] for cluster in clusters.values()},
@@ -137,6 +144,21 @@ def sides_of(split: Split) -> dict[str, tuple[str, ...]]:
     return {cluster: tuple(sorted(sides)) for cluster, sides in sorted(found.items())}
 
 
+def shared_requester(spec: Spec, train: Sequence[Draft]) -> dict[str, Any]:
+    """What the requesters of a task set share, from its training drafts alone."""
+    dialogues = [
+        Dialogue(d.task.task_id, tuple(Asked(message, frozenset(told)) for message, told in d.heard)) for d in train if d.heard
+    ]
+    unknown: dict[str, dict[str, None]] = {}
+    for draft in train:
+        for turn in common_dont_know(draft.task.requester):
+            for workflow in (draft.task.workflow, ""):
+                unknown.setdefault(workflow, {})[turn] = None
+    learnt = learn(dialogues, spec.requester.slots, {w: sorted(turns) for w, turns in unknown.items()})
+    speaker = spec.requester.speaker.model_dump(mode="json") if spec.requester.speaker else None
+    return {"learnt": learnt, "speaker": speaker}
+
+
 def candidate_of(draft: Draft) -> Candidate:
     from datetime import datetime
 
@@ -152,7 +174,7 @@ def certify_shard(work: CertifyWork, folder: Path) -> None:
     """Writes certified.jsonl: each task in its slice with its certificate and, on the training side, an episode to imitate."""
     drafts = [d for d in read_models(Path(work.drafts) / "drafts.jsonl", Draft) if d.task.task_id in work.slices]
     lines = []
-    taskset = in_memory(work.spec, Path(work.drafts), {}, work.forms)
+    taskset = in_memory(work.spec, Path(work.drafts), {}, work.forms, work.requester)
     for draft in drafts:
         held = work.slices[draft.task.task_id] != "train"
         mark = {"canary": work.canary} if held else {}
@@ -173,9 +195,11 @@ def certify_shard(work: CertifyWork, folder: Path) -> None:
     write_models(folder / "certified.jsonl", lines)
 
 
-def in_memory(spec: Spec, folder: Path, tasks: dict[str, TaskSpec], forms: Forms) -> TaskSet:
+def in_memory(
+    spec: Spec, folder: Path, tasks: dict[str, TaskSpec], forms: Forms, requester: dict[str, Any] | None = None
+) -> TaskSet:
     manifest = SideManifest(taskset=spec.name, side="train", tasks=len(tasks), files={}, ids={})
-    return TaskSet(folder, "train", manifest, tasks, forms)
+    return TaskSet(folder, "train", manifest, tasks, forms, requester=requester or {})
 
 
 def _trajectory(taskset: TaskSet, task: TaskSpec, answer: Answer) -> Trajectory:

@@ -210,6 +210,14 @@ def values_by_slot(queries: Sequence[Query], apis: Mapping[str, Api]) -> dict[st
     return {name: frozenset(values) for name, values in found.items()}
 
 
+def tried(queries: Sequence[Query], made_us: Mapping[str, int], slot: str, value: str, before_us: int | None) -> bool:
+    """True if a query made before the instant gave `value` for the argument: what the requester said was acted upon."""
+    return any(
+        normal(query.arguments.get(slot)) == normal(value) and (before_us is None or made_us.get(query.record_id, 0) <= before_us)
+        for query in queries
+    )
+
+
 def state_of(system: str, queries: Sequence[Query], apis: Mapping[str, Api], texts: Sequence[str]) -> dict[str, Any]:
     """The recorded queries as the declared system answers from them: {system: {api: {record: {request, request_type, item}}}}.
 

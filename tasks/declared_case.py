@@ -12,7 +12,7 @@ from tasks.case import Case, iso
 from tasks.derive import FINISH
 from tasks.prompt import opening_of, started_us
 from tasks.replay import Built, build_reference, decide_case
-from tasks.requester import requester_of
+from tasks.requester import Vocabulary, requester_of
 from tasks.shard import (
     DECLARED,
     Shard,
@@ -37,7 +37,17 @@ def declared_case(shard: Shard, case: Case) -> None:
     if outcome is None or case.opening is None or case.requester is None:
         return shard.drop(case, found.workflow, "unknown_code" if outcome is None else "no_opening", difficulty=difficulty)
     cut = started_us(case)
-    requester = requester_of(case, shard.words, spec.requester, values=declared.values_by_slot(found.queries, apis))
+    inputs = {name for query in found.queries for name in apis[query.api].inputs}
+    words = Vocabulary({slot: said for slot, said in shard.words.slots.items() if slot in inputs}, shard.words.known)
+    made = _made_us(case)
+    requester = requester_of(
+        case,
+        words,
+        spec.requester,
+        values=declared.values_by_slot(found.queries, apis),
+        decided_us=made.get(found.last.record_id),
+        tried=lambda slot, value, before: declared.tried(found.queries, made, slot, value, before),
+    )
     texts = [case.opening.text, *(f.answer for f in requester.facts)]
     system = declared_system(spec)
     assert system is not None
@@ -82,6 +92,15 @@ def _sources_of(case: Case, record_id: str) -> dict[str, str]:
     asked = next((w.source for w in writes if declared.ITEM not in w.fields), writes[0].source)
     answered = next((w.source for w in writes if declared.ITEM in w.fields), asked)
     return {"record/id": asked, "request": asked, "request_type": asked, "item": answered}
+
+
+def _made_us(case: Case) -> dict[str, int]:
+    """Query -> the first instant at which it was recorded; those without a time are left out."""
+    found: dict[str, int] = {}
+    for write in case.writes:
+        if write.at_us is not None:
+            found[write.record_id] = min(write.at_us, found.get(write.record_id, write.at_us))
+    return found
 
 
 def _reference_of(shard: Shard, task: TaskSpec, found: declared.DeclaredCase, outcome_class: str, texts: Sequence[str]) -> Built:

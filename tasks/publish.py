@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,6 +51,7 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
     kept, findings = _without_leaks(spec, clean, decided, kept, content.parent, reasons, background(clean))
     (folder / "content").mkdir()
     forms_digest = put_content(folder / "content", decided.forms)
+    requester_digest = put_content(folder / "content", decided.requester)
     assert decided.proof is not None
     proof_digest = put_content(folder / "content", decided.proof.model_dump(mode="json"))
     _write_sides(spec, folder, kept)
@@ -85,11 +87,12 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
         inputs={"clean": sha256_json(require_stage(source, "deid").files)},
         counts=counts,
         forms=forms_digest,
+        requester=requester_digest,
         proof=proof_digest,
         certificates_sha256=sha256_file(folder / "certificates.jsonl"),
         files={name: sha256_file(folder / name) for name in ("train/manifest.json", "heldout/manifest.json", "splits.json")},
     ).sealed()
-    taskset = in_memory(spec, folder, {t.task_id: t for t in tasks}, decided.forms)
+    taskset = in_memory(spec, folder, {t.task_id: t for t in tasks}, decided.forms, decided.requester)
     placed = _placed(kept, decided.split)
     write_report(
         folder,
@@ -196,13 +199,13 @@ def _leak_input(
     taskset = in_memory(spec, folder, {}, decided.forms)
     episodes = [c.trajectory for c in kept if c.trajectory is not None]
     drafts = [c.draft for c in kept]
-    return leak_input(spec, clean, decided.split, drafts, taskset.content, known, decided.forms, episodes)
+    data = leak_input(spec, clean, decided.split, drafts, taskset.content, known, decided.forms, episodes)
+    taught = tuple(decided.requester["learnt"]["fitted_on"])
+    return replace(data, fitted_on={**data.fitted_on, "requester": taught})
 
 
 def _file_findings(spec: Spec, clean: Clean, decided: Decided, kept: Sequence[Certified], folder: Path) -> list[Finding]:
     """The checks that look at the written files."""
-    from dataclasses import replace
-
     texts = {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(folder.rglob("*"))

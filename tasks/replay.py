@@ -18,7 +18,7 @@ from tasks.derive import Broken, Deriver, Underivable, kind_of
 from tasks.fit import Act, fit_of, with_broken
 from tasks.prompt import started_us
 from tasks.reference import NoPath, Target, invert
-from tasks.requester import closing, message_turn_texts
+from tasks.requester import closing, heard_and_told, message_turn_texts
 from tasks.select import KEPT, speaks_of_off_system
 from tasks.shard import (
     Draft,
@@ -188,6 +188,7 @@ def decide_case(shard: Shard, case: Case, task: TaskSpec, built: Built, *, trivi
             group=shard.work.groups.get(task.organisation, task.organisation),
             closed_at=iso(case.closed_us if case.closed_us is not None else _last_us(case)),
             closing=closing(case.turns),
+            heard=heard_and_told(case, task.requester),
             later_messages=tuple(message_turn_texts(case)),
             requester=case.requester or "",
             difficulty=difficulty,

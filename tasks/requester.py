@@ -1,20 +1,23 @@
 """What the requester knows and when it is told: facts from the real follow-up turns (human agent's question -> requester's
 answer).
 
-Pure functions of the turns. A fact's slots are told by the typed values in the answer and by the words of the question; a turn
-that nobody asked for is marked volunteered; real "don't know" turns are kept apart and never become facts.
+Pure functions of the turns. A turn is taken apart (`tasks.telling`), so that each thing told can be asked for by itself; a fact's
+slots are told by the typed values in its words and by the words of the question. A turn that nobody asked for is marked
+volunteered; real "don't know" turns are kept apart and never become facts. What is said again is no new fact. A value that the
+requester later put right replaces the wrong one; one that was tried first and then given up stays, and the later one follows it.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from schemas.spec import RequesterOptions
 from schemas.task import Fact, RequesterSpec
 from tasks.case import Case, Turn
+from tasks.telling import BARE, Span, sound_spans, tellings
 
 TOKEN = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
 """Any pseudonym of the clean records."""
@@ -23,13 +26,6 @@ AMOUNT = re.compile(r"(?<![\w.,])\d{1,6}[.,]\d{2}(?![\w,.]\d)")
 DATE = re.compile(
     r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}\.\d{1,2}\.(?:\d{4})?"
     r"|\b\d{1,2}(?:st|nd|rd|th)? (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w*(?: \d{4})?\b"
-)
-DONT_KNOW = re.compile(
-    r"\b(?:(?:i )?(?:do ?n[o']?t|don’t) (?:really )?(?:know|remember|recall|have (?:it|that|one|the number))"
-    r"|not (?:really )?sure|no idea"
-    r"|can ?n[o']?t (?:find|remember|recall)|can’t (?:find|remember|recall)|forgot(?:ten)?"
-    r"|could ?n[o']?t (?:find|say)|(?:i )?wouldn['’]?t know)\b",
-    re.IGNORECASE,
 )
 QUOTED = re.compile(r"^\s*(?:>|On .{4,80} wrote:|-{2,} ?Original Message)")
 SENTENCES = re.compile(r"[^.!?\n]*\?|[^.!?\n]+(?:[.!]|\n|$)")
@@ -120,13 +116,17 @@ class Exchange:
     """One requester turn after the opening, with what the human agent had said before it."""
 
     question: str
+    """The sentences that asked."""
     answer: str
     volunteered: bool
+    message: str = ""
+    """All that the human agent had said since the requester's last turn."""
+    at_us: int | None = None
 
 
-def exchanges(case: Case) -> list[Exchange]:
+def exchanges(case: Case, decided_us: int | None = None) -> list[Exchange]:
     """Requester turns after the opening and before the case was decided, each with the public agent turns since the requester's
-    last one."""
+    last one. `decided_us` is the instant of the decision where the case itself does not hold it."""
     found: list[Exchange] = []
     opening = case.opening
     if opening is None:
@@ -136,7 +136,8 @@ def exchanges(case: Case) -> list[Exchange]:
     for turn in case.turns[case.turns.index(opening) + 1 :]:
         if not turn.public or not turn.text.strip():
             continue
-        if turn.at_us is not None and any(end is not None and turn.at_us >= end for end in (case.decided_us, case.closed_us)):
+        ends = (case.decided_us, case.closed_us, decided_us)
+        if turn.at_us is not None and any(end is not None and turn.at_us >= end for end in ends):
             break  # who answers the decision knows it
         if not turn.by_requester:
             heard.append(turn.text)
@@ -145,46 +146,147 @@ def exchanges(case: Case) -> list[Exchange]:
         answer = unquoted(turn.text)
         if answer:
             question = " ".join(q for q in map(question_of, heard) if q)
-            found.append(Exchange(question, answer, volunteered=not spoken_to))
+            message = "\n".join(filter(None, map(unquoted, heard)))
+            found.append(Exchange(question, answer, not spoken_to, message, turn.at_us))
         heard, spoken_to = [], False
     return found
 
 
+Tried = Callable[[str, str, int | None], bool]
+"""(slot, value, instant in microseconds) -> whether the records show that the value had been tried by then."""
+
+
+def never_tried(slot: str, value: str, before_us: int | None) -> bool:
+    """For systems whose look-ups are not recorded."""
+    return False
+
+
 def requester_of(
-    case: Case, words: Vocabulary, options: RequesterOptions, *, values: Mapping[str, frozenset[str]] | None = None
+    case: Case,
+    words: Vocabulary,
+    options: RequesterOptions,
+    *,
+    values: Mapping[str, frozenset[str]] | None = None,
+    decided_us: int | None = None,
+    tried: Tried = never_tried,
 ) -> RequesterSpec:
     """The requester of a case. `values` adds, for a declared system, what each argument was recorded to be: its surface forms
     are found in the turns.
 
     A turn after the last thing asked that carries no value (thanks, goodbye) is not a fact.
     """
-    facts: list[Fact] = []
+    facts: list[_Told] = []
     dont_know: list[str] = []
-    for exchange in exchanges(case):
-        found = values_in(exchange.answer, words)
-        if values:
-            found.update({slot: form for slot, form in surface_values(exchange.answer, values).items() if slot not in found})
-        asked = slots_asked(exchange.question, words.slots)
-        if not found and DONT_KNOW.search(exchange.answer):
-            dont_know.append(exchange.answer)
-            continue
-        if "delivered" in asked and "delivered" not in found and (date := DATE.search(exchange.answer)):
-            found["delivered"] = date[0]
-        slots = tuple(dict.fromkeys([*found, *asked]))
-        if not slots and not exchange.question and not exchange.volunteered:
-            continue
-        facts.append(
+    for exchange in exchanges(case, decided_us):
+        made, unknown = _facts_of(exchange, words, values or {}, facts)
+        facts += made
+        dont_know += unknown
+    facts = _settled(_with_leftovers(facts), tried)
+    return RequesterSpec(
+        facts=tuple(
             Fact(
-                id=f"f{len(facts) + 1}",
-                slots=slots,
-                values=found,
-                question=exchange.question[:1000],
-                answer=exchange.answer[:2000],
-                volunteered=exchange.volunteered,
+                id=f"f{number}",
+                slots=tuple(dict.fromkeys([*told.values, *told.asked])),
+                values=told.values,
+                question=told.question[:1000],
+                answer=told.answer[:2000],
+                volunteered=told.volunteered,
             )
-        )
-    spec = RequesterSpec(facts=tuple(facts), patience=options.patience, facts_per_message=options.facts_per_message)
-    return spec.model_copy(update={"dont_know": tuple(dict.fromkeys(d[:300] for d in dont_know))}) if dont_know else spec
+            for number, told in enumerate(facts, 1)
+        ),
+        dont_know=tuple(dict.fromkeys(turn[:300] for turn in dont_know)),
+        patience=options.patience,
+        facts_per_message=options.facts_per_message,
+    )
+
+
+@dataclass(slots=True)
+class _Told:
+    """A fact in the making."""
+
+    values: dict[str, str]
+    asked: list[str]
+    """Slots that its question asked for and that it answers in other words."""
+    leftover: list[str]
+    """Slots that its question asked for and to which the turn gives no value."""
+    question: str
+    answer: str
+    volunteered: bool
+    at_us: int | None
+
+
+def _facts_of(
+    exchange: Exchange, words: Vocabulary, values: Mapping[str, frozenset[str]], before: Sequence[_Told]
+) -> tuple[list[_Told], list[str]]:
+    """What one turn tells, part by part, and its "don't know" turns. Where a turn holds two values of a slot, the one that the
+    requester had not told `before` is meant ("the airport, not the hospital")."""
+    asked = slots_asked(exchange.question, words.slots)
+    found = values_in(exchange.answer, words)
+    old = {slot: {normal(t.values[slot]) for t in before if slot in t.values} for slot in values}
+    new = {slot: frozenset(v for v in known if normal(v) not in old[slot]) for slot, known in values.items()}
+    said = {**surface_values(exchange.answer, values), **surface_values(exchange.answer, new)}
+    found.update({slot: form for slot, form in said.items() if slot not in found})
+    if "delivered" in asked and "delivered" not in found and (date := DATE.search(exchange.answer)):
+        found["delivered"] = date[0]
+    spans = []
+    for slot, value in found.items():
+        if value.casefold() in BARE and slot not in asked:
+            continue  # "yes" to another question
+        start = exchange.answer.find(value)
+        spans.append(Span(slot, start, start + len(value)))
+    made: list[_Told] = []
+    unknown = []
+    for part in tellings(exchange.answer, sound_spans(spans, asked)):
+        if part.unknown:
+            unknown.append(part.text)
+            continue
+        question = _asking_for(exchange.question, part.values, words.slots)
+        made.append(_Told(part.values, [], [], question, part.text, exchange.volunteered, exchange.at_us))
+    left = [slot for slot in asked if not any(slot in told.values for told in made)]
+    if made and not any(told.values for told in made):
+        made[0].asked = left
+    elif made and not unknown:
+        made[0].leftover = left
+    return [t for t in made if t.values or t.asked or t.question or t.volunteered], unknown
+
+
+def _asking_for(question: str, values: Mapping[str, str], slots: Mapping[str, Sequence[str]]) -> str:
+    """The sentences of a question that ask for these slots; all of it where none does."""
+    own = {slot: words for slot, words in slots.items() if slot in values}
+    asking = [s.strip() for s in SENTENCES.findall(question) if slots_asked(s, own)]
+    return " ".join(asking) or question
+
+
+def _with_leftovers(facts: list[_Told]) -> list[_Told]:
+    """A slot asked for that no turn of the case gives a value was answered in other words: the first such answer tells it."""
+    valued = {slot for told in facts for slot in (*told.values, *told.asked)}
+    for told in facts:
+        told.asked += [slot for slot in told.leftover if slot not in valued]
+        valued.update(told.leftover)
+    return facts
+
+
+def _settled(facts: list[_Told], tried: Tried) -> list[_Told]:
+    """The facts without what is said again, and without values that the requester put right before anybody had used them."""
+    kept: list[_Told] = []
+    for told in facts:
+        again = {s for s, v in told.values.items() if any(normal(o.values.get(s, "")) == normal(v) for o in kept)}
+        if told.values and again == set(told.values) and not told.asked:
+            continue
+        for slot in again:
+            del told.values[slot]
+        for slot, value in told.values.items():
+            for other in kept:
+                old = other.values.get(slot)
+                if old is None or normal(old) == normal(value) or tried(slot, old, told.at_us):
+                    continue
+                del other.values[slot]  # put right: the later value is what they mean
+                told.question = other.question or told.question
+                if told.question:
+                    told.volunteered = other.volunteered
+                other.answer = other.answer if other.values or other.asked else ""
+        kept.append(told)
+    return [told for told in kept if told.answer]
 
 
 def normal(text: object) -> str:
@@ -260,6 +362,21 @@ def sentences(text: str) -> list[str]:
             if common and len(sentence.split()) >= MIN_WORDS and len(sentence) <= MAX_FORM:
                 kept.append(sentence)
     return kept
+
+
+def heard_and_told(case: Case, requester: RequesterSpec) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """(what the human agent said, slots whose values the requester's next turn holds), turn by turn."""
+    values = [(slot, value) for fact in requester.facts for slot, value in fact.values.items()]
+    return tuple(
+        (exchange.message, tuple(sorted({slot for slot, value in values if surface(exchange.answer, value)})))
+        for exchange in exchanges(case)
+        if exchange.message
+    )
+
+
+def common_dont_know(requester: RequesterSpec) -> list[str]:
+    """The requester's "don't know" turns that any case could hold: nobody's pseudonym, no reference."""
+    return [turn for turn in requester.dont_know if not TOKEN.search(turn) and not REFERENCE.search(turn)]
 
 
 def message_turn_texts(case: Case) -> list[str]:

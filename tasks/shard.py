@@ -36,6 +36,8 @@ class Draft(Frozen):
     closed_at: str
     closing: str = ""
     """The human agent's last public words: a form, if the case is for training."""
+    heard: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """(what the human agent said, slots that the requester then told), turn by turn: what training records teach about asking."""
     later_messages: tuple[str, ...] = ()
     """What human agents wrote after the cut."""
     requester: str = ""

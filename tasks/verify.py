@@ -82,12 +82,13 @@ def open_whole(folder: Path) -> Opened:
         raise StageError(f"{folder / 'manifest.json'} names no proof: the set was built by an older release; build it again")
     proof = Proof.model_validate(get_content(folder / "content", manifest.proof))
     forms = get_content(folder / "content", manifest.forms) if manifest.forms else {"ask": {}, "tell": {}}
+    requester = get_content(folder / "content", manifest.requester) if manifest.requester else {}
     sides: dict[Side, TaskSet] = {}
     answers: dict[str, Answer] = {}
     for side in SIDES:
         here = folder / side
         tasks = {task.task_id: task for task in read_models(here / "tasks.jsonl", TaskSpec)}
-        sides[side] = TaskSet(folder, side, _model(here / "manifest.json", SideManifest), tasks, forms)
+        sides[side] = TaskSet(folder, side, _model(here / "manifest.json", SideManifest), tasks, forms, requester=requester)
         answers |= {answer.task_id: answer for answer in read_models(here / "answers.jsonl", Answer)}
     return Opened(folder, manifest, proof, sides, answers, _placements(folder, sides))
 
@@ -191,7 +192,8 @@ def _one(opened: Opened, task_id: str) -> tuple[Certificate, ScoreBounds]:
         raise StageError(f"{opened.folder}: task {task_id} has no answer; build the task set again")
     # One task at a time on a set of its own, so that the states of thousands are not all in memory.
     taskset = opened.benches.setdefault(
-        whole.side, TaskSet(whole.folder, whole.side, whole.manifest, {}, whole.forms, whole._content)
+        whole.side,
+        TaskSet(whole.folder, whole.side, whole.manifest, {}, whole.forms, whole._content, requester=whole.requester),
     )
     taskset.tasks = {task_id: whole.tasks[task_id]}
     taskset._states.clear()

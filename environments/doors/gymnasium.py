@@ -5,7 +5,8 @@
     observation, info = env.reset(seed=1)            # or options={"task_id": ...}
 
 `info` has "task_id" and "tools" (OpenAI chat form) after a reset, "events" after a step and "grade" (a schemas.episode.Grade) at
-the end. The held-out side opens only when asked for by side="heldout".
+the end. The held-out side opens only when asked for by side="heldout". With spoken=True the model that the task set names phrases
+the requester's answers (environments.spoken).
 """
 
 from __future__ import annotations
@@ -82,13 +83,14 @@ class RecordsEnv(gymnasium.Env[str, str]):
         *,
         grader: Grader | None = None,
         render_mode: str | None = None,
+        spoken: bool = False,
     ) -> None:
         self.taskset = taskset if isinstance(taskset, TaskSet) else open_named(taskset, side)
         if self.taskset.side != side:
             raise WorldError(f"the task set is opened on its {self.taskset.side} side; say side={self.taskset.side!r} to use it")
         if not self.taskset.tasks:
             raise WorldError(f"{self.taskset.manifest.taskset}: its {side} side has no task")
-        self.episode = Episode(self.taskset, grader if grader is not None else load_grader(self.taskset))
+        self.episode = Episode(self.taskset, grader if grader is not None else load_grader(self.taskset), spoken=spoken)
         self.render_mode = render_mode
         self._ids = sorted(self.taskset.tasks)
         self._schemas: dict[int, list[dict[str, Any]]] = {}

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
+from environments.asking import Learnt, learnt_from
 from environments.requester import Requester, prepare
 from environments.state import Base, Layer
 from environments.tool import System, Tool
@@ -88,12 +89,15 @@ def _policies(taskset: TaskSet, task: TaskSpec, shared: Shared) -> tuple[PolicyS
     return cast("tuple[PolicySpec, ...]", shared[key])
 
 
-def _requester(task: TaskSpec) -> Requester:
-    """The words that ask for a slot come from the `slots` of the system through which the requester is reached."""
+def _requester(taskset: TaskSet, task: TaskSpec, shared: Shared) -> Requester:
+    """The words that ask for a slot come from the `slots` of the system through which the requester is reached; what training
+    records taught is the task set's."""
+    if "learnt" not in shared:
+        shared["learnt"] = learnt_from(taskset.requester.get("learnt"))
     slots: dict[str, Any] = {}
     for ref in task.systems:
         slots.update(ref.config.get("slots", {}))
-    return prepare(task.requester, slots)
+    return prepare(task.requester, slots, learnt=cast("Learnt", shared["learnt"]), workflow=task.workflow)
 
 
 def _opening(task: TaskSpec, policies: tuple[PolicySpec, ...]) -> Observation:
@@ -129,7 +133,7 @@ def compile_task(taskset: TaskSet, task: TaskSpec, shared: Shared) -> Compiled:
         tools=all_tools(taskset, task, shared),
         base=_base(taskset, task, shared),
         policies=policies,
-        requester=_requester(task),
+        requester=_requester(taskset, task, shared),
         opening=_opening(task, policies),
         clocks=_clocks(task),
     )

@@ -46,7 +46,10 @@ def test_an_answer_becomes_a_fact_of_what_was_asked_and_of_the_values_that_it_ho
         ("a", "Hello,\n\nWhich order is it? And the postcode, please?"),
         ("r", "ORDER_1A2B3C4D, POSTCODE_11112222."),
     )
-    assert found == [(("order_id", "postcode"), {"order_id": "ORDER_1A2B3C4D", "postcode": "POSTCODE_11112222"}, False)]
+    assert found == [
+        (("order_id",), {"order_id": "ORDER_1A2B3C4D"}, False),
+        (("postcode",), {"postcode": "POSTCODE_11112222"}, False),
+    ]
 
 
 def test_a_turn_that_nobody_asked_for_is_volunteered() -> None:
@@ -121,3 +124,67 @@ def test_forms_are_sentences_that_any_case_could_hold_the_most_used_first() -> N
         "ask": {"order_id": ["What is the order number?"], "postcode": ["And the postcode, please?"]},
         "tell": {"refund_granted": ["We refunded it today."]},
     }
+
+
+def told(*said: tuple[str, str]) -> list[tuple[str, str]]:
+    """(question, answer) of each fact."""
+    return [(f.question, f.answer) for f in requester_of(case(*said), WORDS, OPTIONS).facts]
+
+
+def test_each_thing_told_in_one_turn_goes_with_the_sentence_that_asked_for_it() -> None:
+    found = told(
+        ("r", "help"),
+        ("a", "What is the order number? And please tell me the postcode and the phone number."),
+        ("r", "Sure, it is ORDER_1A2B3C4D. The postcode is POSTCODE_11112222 and phone PERSON_1A2B3C4D_PHONE."),
+    )
+    both = "And please tell me the postcode and the phone number."
+    assert found == [
+        ("What is the order number?", "Sure, it is ORDER_1A2B3C4D."),
+        (both, "The postcode is POSTCODE_11112222"),
+        (both, "phone PERSON_1A2B3C4D_PHONE."),
+    ]
+
+
+def test_a_dont_know_beside_an_answer_is_no_part_of_it() -> None:
+    said = (("r", "help"), ("a", "Which order? The postcode?"), ("r", "It is ORDER_1A2B3C4D. The postcode I can't tell, sorry."))
+    spec = requester_of(case(*said), WORDS, OPTIONS)
+    assert [(f.slots, f.answer) for f in spec.facts] == [(("order_id",), "It is ORDER_1A2B3C4D.")]
+    assert spec.dont_know == ("The postcode I can't tell, sorry.",)
+
+
+def test_what_is_said_again_is_no_new_fact() -> None:
+    again = (("a", "Which order number?"), ("r", "As I said, ORDER_1A2B3C4D"))
+    assert len(facts(("r", "help"), ("a", "Which order?"), ("r", "ORDER_1A2B3C4D"), *again)) == 1
+
+
+def test_a_value_put_right_replaces_the_wrong_one_and_is_told_for_the_same_question() -> None:
+    wrong = (("r", "help"), ("a", "Which order?"), ("r", "ORDER_1A2B3C4D"))
+    assert told(*wrong, ("r", "Sorry, I meant ORDER_99999999.")) == [("Which order?", "Sorry, I meant ORDER_99999999.")]
+
+
+def test_a_value_that_was_tried_first_stays_and_the_later_one_follows_it() -> None:
+    said = case(
+        ("r", "help"), ("a", "Which order?"), ("r", "ORDER_1A2B3C4D"), ("a", "Gone. Which other order?"), ("r", "ORDER_99999999")
+    )
+    spec = requester_of(said, WORDS, OPTIONS, tried=lambda slot, value, before: value == "ORDER_1A2B3C4D")
+    assert [f.values["order_id"] for f in spec.facts] == ["ORDER_1A2B3C4D", "ORDER_99999999"]
+
+
+def test_yes_to_another_question_is_no_value() -> None:
+    words = Vocabulary({"paid": ("fee",)}, {})
+    values = {"paid": frozenset({"Yes"})}
+    said = case(("r", "help"), ("a", "Is the fee paid?"), ("r", "Yes"), ("a", "Shall I book it?"), ("r", "Yes please"))
+    found = requester_of(said, words, OPTIONS, values=values).facts
+    assert [(f.slots, f.values) for f in found] == [(("paid",), {"paid": "Yes"}), ((), {})]
+
+
+def test_of_two_values_in_one_turn_the_one_not_told_before_is_meant() -> None:
+    values = {"to": frozenset({"Hospital", "Airport"})}
+    said = case(("r", "help"), ("a", "Where to?"), ("r", "Hospital"), ("a", "Booked?"), ("r", "No, Airport not Hospital"))
+    spec = requester_of(said, Vocabulary({}, {}), OPTIONS, values=values, tried=lambda *_: True)
+    assert [f.values for f in spec.facts] == [{"to": "Hospital"}, {"to": "Airport"}]
+
+
+def test_what_follows_the_decision_is_cut_where_the_records_tell_its_instant_elsewhere() -> None:
+    said = case(("r", "help"), ("a", "Which order?"), ("r", "ORDER_1A2B3C4D"), ("a", "Booked."), ("r", "ORDER_99999999 too"))
+    assert len(requester_of(said, WORDS, OPTIONS, decided_us=4).facts) == 1
