@@ -70,18 +70,30 @@ class Split:
     """True: the decisions of the build before were of other records, and are not kept."""
 
     def as_json(
-        self, hashes: Mapping[str, str], previous: Mapping[str, Any] | None, gone: Mapping[str, str] | None = None
+        self,
+        hashes: Mapping[str, str],
+        previous: Mapping[str, Any] | None,
+        gone: Mapping[str, str] | None = None,
+        shown: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """`hashes`: content hash of each task of this build. `gone`: why an id of an earlier build is not in this one.
+        """`hashes`: digest of each task of this build with its answer. `shown`: digest of the part of it that is shown or judged,
+        which a new delivery of the same record does not change (`hashes` where left out). `gone`: why an id of an earlier build
+        is not in this one.
 
         Earlier ids that this build does not have stay listed, and so do earlier drops: they may come again.
         """
         before = {} if self.anew or not previous else previous
         listed: dict[str, Any] = {**before.get("tasks", {})}
-        changed = [t for t in self.slices if t in hashes and t in listed and listed[t]["sha256"] != hashes[t]]
-        for task_id, name in self.slices.items():
-            if task_id in hashes:
-                listed[task_id] = {"slice": name, "sha256": hashes[task_id], "cluster": self.clusters[task_id]}
+        shown = hashes if shown is None else shown
+        mine = {t: name for t, name in self.slices.items() if t in hashes}
+        changed = [t for t in mine if t in listed and listed[t].get("shown_sha256") != shown[t]]
+        for task_id, name in mine.items():
+            listed[task_id] = {
+                "slice": name,
+                "sha256": hashes[task_id],
+                "shown_sha256": shown[task_id],
+                "cluster": self.clusters[task_id],
+            }
         dropped = {t: d for t, d in {**before.get("dropped", {}), **self.dropped}.items() if t not in listed or t in self.dropped}
         return {
             "boundary_us": self.boundary_us,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pipeline.manifest import code_version, require_stage
 from schemas.files import put_content, read_models, sha256_file, sha256_json, write_json, write_models, write_text
 from schemas.spec import Spec
-from schemas.task import LedgerRow, TaskSpec
+from schemas.task import Answer, LedgerRow, TaskSpec
 from schemas.taskset import SideManifest, TaskSetManifest
 from tasks.case import Clean, iso, open_clean
 from tasks.certified import CODE, Certified, Decided, canary_of, candidate_of, drafts_dir, in_memory
@@ -62,7 +62,8 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
     decided.split.slices = {t: s for t, s in decided.split.slices.items() if t in hashes}
     ledger = _ledger(drafts_dir(spec.name), reasons)
     gone = {row.record_id: row.reason for row in ledger if not row.kept}
-    splits = decided.split.as_json(hashes, decided.previous, gone)
+    shown = {line.draft.task.task_id: _shown_digest(line.draft.task, line.draft.answer) for line in kept}
+    splits = decided.split.as_json(hashes, decided.previous, gone, shown)
     write_json(folder / "splits.json", splits)
     check_ledger(ledger, clean.records().height)
     write_ledger(folder / "ledger.parquet", ledger)
@@ -121,6 +122,12 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
     )
     write_text(folder / "manifest.json", manifest.model_dump_json(indent=1) + "\n")
     return counts
+
+
+def _shown_digest(task: TaskSpec, answer: Answer) -> str:
+    """Of what is shown or judged. Source references change with each delivery, and slice and marks are the hold-out's own."""
+    own = {"provenance", "slice", "grades", "canary"}
+    return sha256_json([task.model_dump(mode="json", exclude=own), answer.model_dump(mode="json", exclude={"bounds", "canary"})])
 
 
 def _digests(task: TaskSpec) -> list[str]:
