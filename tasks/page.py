@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.charts import bars, interval
+from tasks.holdout import SLICES
 from tasks.leaks._types import NUMBERS
 
 ORDER = ("could_not_run", "failed", "suspect", "waived", "passed", "not_applicable")
@@ -24,18 +25,20 @@ def render(report: Mapping[str, Any]) -> str:
     template = environment.from_string(Path(__file__).with_name("report.html.j2").read_text(encoding="utf-8"))
     funnel = report["funnel"]
     lost = sorted(funnel["reasons"].items(), key=lambda pair: (-pair[1], pair[0]))
-    slices = [(name.replace("_", " "), one["tasks"]) for name, one in report["slices"].items()]
+    named = sorted(report["slices"], key=SLICES.index)
+    slices = [(name.replace("_", " "), report["slices"][name]["tasks"]) for name in named]
     leaks = sorted(report["leaks"], key=lambda f: (ORDER.index(f["verdict"]), f["check"], f["path"]))
     return template.render(
         report=report,
         cards=_cards(report),
         funnel_chart=Markup(bars([("kept", funnel["kept"]), *lost], whole=funnel["candidates"])),
         slice_chart=Markup(bars(slices, whole=sum(n for _, n in slices))),
+        slices=[(name, report["slices"][name]) for name in named],
         leaks=leaks,
         suspects=[f for f in leaks if f["verdict"] == "suspect"],
         probes=[{**p, "chart": Markup(interval(p["numbers"])), "more": _more(p["numbers"])} for p in report["probes"]],
         matrix=_matrix(report["certificates"]),
-        slice_names=list(report["overlaps"][0]["slices"]) if report["overlaps"] else [],
+        slice_names=[name for name in SLICES if report["overlaps"] and name in report["overlaps"][0]["slices"]],
     )
 
 

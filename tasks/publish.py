@@ -114,6 +114,7 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
             screen=screen(spec, ledger, tasks, answers),
             holdout=_holdout_facts(spec, decided.split, slices, splits),
             notes=_notes(spec, decided.split),
+            clauses=clause_table(spec, versions_of(clean.policies())),
             overlaps=overlap_table(
                 placed, group=spec.holdout.group, boundary_us=decided.split.boundary_us, waived=spec.holdout.waived
             ),
@@ -288,7 +289,7 @@ def _notes(spec: Spec, split: Split) -> list[str]:
             "No policy documents: tasks of the grade no_policy are judged by outcome and by the rules of the spec alone."
         )
     if spec.holdout.cannot_promise:
-        notes.append(f"What this hold-out by {spec.holdout.group} cannot promise: {spec.holdout.cannot_promise}")
+        notes.append(f"What this hold-out by {spec.holdout.group} cannot promise: {spec.holdout.cannot_promise.rstrip('.')}.")
     notes += [f"Group {name} may cross the hold-out: {reason}." for name, reason in sorted(spec.holdout.waived.items())]
     if split.boundary_us is None:
         notes.append("Nothing is held out by time.")
