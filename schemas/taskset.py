@@ -5,7 +5,7 @@ data/tasksets/<name>/
   train/  {tasks,answers,trajectories}.jsonl, manifest.json (SideManifest)
   heldout/{tasks,answers}.jsonl, manifest.json
   content/<sha256>         state, provenance, policies, declarations, message forms, proof
-  certificates.jsonl  ledger.parquet  splits.json  report.html  report.json
+  certificates.jsonl  ledger.parquet  splits.json  report.html  report.json  quality.json
 """
 
 from __future__ import annotations
