@@ -126,13 +126,13 @@ def faults(report: Mapping[str, Any]) -> list[str]:
         bad_verdicts = [v for v in ("failed", "could_not_run") if row[v]]
         found += [f"certificate {row['check']}: {row[v]} {v.replace('_', ' ')}" for v in bad_verdicts]
     if certificates["without"]["count"]:
-        found.append(f"{certificates['without']['count']} tasks without a certificate, e.g. {certificates['without']['ids'][0]}")
+        found.append(f"tasks without a certificate: {certificates['without']['count']}, e.g. {certificates['without']['ids'][0]}")
     if certificates["missing"]:
-        found.append(f"{certificates['missing']} certificates that lack a check")
+        found.append(f"certificates that lack a check: {certificates['missing']}")
     bad = Counter((f["check"], f["verdict"]) for f in report["leaks"] if f["verdict"] not in GOOD)
     found += [f"leak check {check}: {count} {verdict.replace('_', ' ')}" for (check, verdict), count in sorted(bad.items())]
     found += [
-        f"hold-out: {cell['tasks']} tasks of {name} share a {row['what']} with training"
+        f"hold-out: {row['what']} in training and in {name}: {cell['tasks']} tasks"
         for row in report["overlaps"]
         for name, cell in row["slices"].items()
         if cell["tasks"] and not cell["allowed"]

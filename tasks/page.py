@@ -17,17 +17,19 @@ ORDER = ("could_not_run", "failed", "suspect", "waived", "passed", "not_applicab
 def render(report: Mapping[str, Any]) -> str:
     """The page of a report as `tasks.figures.judged_on` returns it."""
     from jinja2 import Environment, StrictUndefined
-    from markupsafe import Markup
+    from markupsafe import Markup, escape
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["percent"] = lambda share: f"{100 * share:.1f}%"
     environment.filters["short"] = _short
+    environment.filters["path"] = lambda path: Markup(str(escape(path)).replace("/", "/<wbr>"))
     template = environment.from_string(Path(__file__).with_name("report.html.j2").read_text(encoding="utf-8"))
     funnel = report["funnel"]
     lost = sorted(funnel["reasons"].items(), key=lambda pair: (-pair[1], pair[0]))
     named = sorted(report["slices"], key=SLICES.index)
     slices = [(name.replace("_", " "), report["slices"][name]["tasks"]) for name in named]
     leaks = sorted(report["leaks"], key=lambda f: (ORDER.index(f["verdict"]), f["check"], f["path"]))
+    probes = sorted(report["probes"], key=lambda p: (ORDER.index(p["verdict"]), p["check"], p["path"]))
     return template.render(
         report=report,
         cards=_cards(report),
@@ -36,7 +38,7 @@ def render(report: Mapping[str, Any]) -> str:
         slices=[(name, report["slices"][name]) for name in named],
         leaks=leaks,
         suspects=[f for f in leaks if f["verdict"] == "suspect"],
-        probes=[{**p, "chart": Markup(interval(p["numbers"])), "more": _more(p["numbers"])} for p in report["probes"]],
+        probes=[{**p, "chart": Markup(interval(p["numbers"])), "more": _more(p["numbers"])} for p in probes],
         matrix=_matrix(report["certificates"]),
         slice_names=[name for name in SLICES if report["overlaps"] and name in report["overlaps"][0]["slices"]],
     )
