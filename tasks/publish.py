@@ -114,7 +114,6 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
             screen=screen(spec, ledger, tasks, answers),
             holdout=_holdout_facts(spec, decided.split, slices, splits),
             notes=_notes(spec, decided.split),
-            clauses=clause_table(spec, versions_of(clean.policies())),
             overlaps=overlap_table(
                 placed, group=spec.holdout.group, boundary_us=decided.split.boundary_us, waived=spec.holdout.waived
             ),
