@@ -101,9 +101,9 @@ def off(measure: Measure | None) -> bool:
 def rows(result: AuditResult) -> list[tuple[Measure, list[Measure | None]]]:
     """Each line of the table with its cells, in the order of the domains; lines that apply nowhere are left out."""
     by_domain = [{m.key: m for m in d.measures} for d in result.domains]
-    first = {m.key: m for d in result.domains for m in d.measures}
-    lines = [(m, [held.get(key) for held in by_domain]) for key, m in first.items()]
-    return [(m, cells) for m, cells in lines if any(c is not None and c.applies for c in cells)]
+    lines = [(key, [held.get(key) for held in by_domain]) for key in dict.fromkeys(key for held in by_domain for key in held)]
+    applying = [(cells, [c for c in cells if c is not None and c.applies]) for _, cells in lines]
+    return [(there[0], cells) for cells, there in applying if there]
 
 
 def notes(result: AuditResult, key: str) -> list[str]:
@@ -121,6 +121,7 @@ def inapplicable(result: AuditResult) -> list[Measure]:
 
 def show(result: AuditResult) -> None:
     """Prints the table and what a reader must know of it."""
+    from rich import box
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -128,12 +129,13 @@ def show(result: AuditResult) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=WIDTH)
-    table = Table(title=f"audit {result.audit}: {result.source.partition(';')[0]}", title_justify="left")
+    console.print(escape(f"audit {result.audit}: {result.source.partition(';')[0]}"))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
     table.add_column("counted")
     table.add_column("wanted", justify="right")
     for domain in result.domains:
-        table.add_column(f"{domain.name} ({domain.tasks} tasks)", justify="right")
+        table.add_column(f"{domain.name}\n{domain.tasks} tasks", justify="right")
     for measure, cells in rows(result):
         told = [f"[bold red]{figure(c)}[/]" if off(c) else figure(c) for c in cells]
         table.add_row(measure.certificate, escape(measure.label), measure.wanted, *told)

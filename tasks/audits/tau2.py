@@ -274,7 +274,7 @@ def _measures(
         Measure(
             "gold_errors",
             "C1",
-            "gold paths with a call that errors and is swallowed",
+            "gold paths with an error that is swallowed",
             len(errors),
             count,
             0,
@@ -283,40 +283,40 @@ def _measures(
             + (", ".join(f"{tool} {n}" for tool, n in _counted(e["tool"] for p in errors for e in p.errors)) or "none"),
             ids=tuple(str(p.task["id"]) for p in errors),
         ),
-        tasks("repeated", "C1", "gold path leads to the same state three times", lambda p: p.repeated, "all"),
-        agent("do_nothing", "do nothing (and finish at once)"),
+        tasks("repeated", "C1", "gold path gives the same state three times", lambda p: p.repeated, "all"),
+        agent("do_nothing", "do nothing (or finish at once)"),
         agent(
             "refuse_all",
             "refuse all",
             note="of these, tasks whose right answer is a refusal are right to pass, but for their reads",
         ),
         agent("escalate_all", f"escalate all ({ESCALATE})"),
-        agent("echo", "echo: say back all that the person could say"),
+        agent("echo", "echo", note="says back all that the person is told"),
         agent("random", f"random tools x{RANDOM_EPISODES}", note=random_note),
         agent(
             "constant",
-            "constant outcome: the most frequent gold writes, everywhere",
+            "constant outcome",
             "C3",
             "",
-            f"these writes are the gold ones of {constant} of {count} tasks (the base rate)",
+            f"the most frequent gold writes, everywhere; they are the gold ones of {constant} of {count} tasks (the base rate)",
         ),
-        each("without_read", "reference less one look-up is still full", "C4", "counted: look-ups left out"),
-        each("extra_write", "reference plus a write of another task is still full", "C5", "one a task, that changes the state"),
-        agent("needless_transfer", f"reference plus {ESCALATE} is still full", "C5"),
-        each("wrong_value", "reference with one wrong value in a write is still full", "C6", "counted: writes of the agent"),
+        each("without_read", "reference less one look-up: still full", "C4", "counted: look-ups left out"),
+        each("extra_write", "reference plus another task's write: still full", "C5", "one a task, that changes the state"),
+        agent("needless_transfer", "reference plus a needless transfer: still full", "C5"),
+        each("wrong_value", "one wrong value in a write: still full", "C6", "counted: writes of the agent"),
         tasks(
             "unscored",
             "C7",
-            "criteria written down that the reward basis leaves out",
+            "criteria that the reward basis leaves out",
             _unscored,
             "0",
             "nl_assertions, communicate_info",
         ),
-        tasks("judged", "C7", "part of the reward is a language model's verdict", lambda p: judged_by_a_model(p.task)),
+        tasks("judged", "C7", "part of the reward is a model's verdict", lambda p: judged_by_a_model(p.task)),
         tasks(
             "derivable",
             "C9",
-            "every value of the gold path stands somewhere before its use",
+            "every gold value stands somewhere before use",
             lambda p: not p.unseen,
             "all",
             "in the scenario, the policy, or an answer of the path's own earlier calls; paths without any look-up: "
@@ -325,17 +325,15 @@ def _measures(
         Measure(
             "isolated",
             "C11",
-            "two environments start alike, and calls on one leave the other alone",
+            "environments start alike and stay apart",
             int(apart["same_start"] and apart["untouched"]),
             1,
             wanted="all",
         ),
         *_holdout(played, splits),
-        agent("writes_only", "writes only: the gold writes, no look-up, check or question; says what must be said", "C17"),
-        agent("writes_only_silent", "writes only, and says nothing", "C17"),
-        agent(
-            "reversed", "gold writes in reverse order are full", "C18", "", "steps that depend on one another may rightly fail"
-        ),
+        agent("writes_only", "writes only, and says what must be said", "C17", note="no look-up, check or question"),
+        agent("writes_only_silent", "writes only, silent", "C17"),
+        agent("reversed", "gold writes in reverse order: full", "C18", "", "steps that depend on one another may rightly fail"),
     ]
     found += [Measure(c.lower(), c, label, applies=False, note=f"not applicable: {why}") for c, label, why in NOT_APPLICABLE]
     return sorted(found, key=lambda m: int(m.certificate[1:]))
@@ -350,7 +348,7 @@ def _unscored(played: Played) -> bool:
 
 
 def _holdout(played: Sequence[Played], splits: Mapping[str, list[str]]) -> list[Measure]:
-    labels = ("test tasks whose customer is also in train", "test tasks that read like a train task")
+    labels = ("test tasks whose customer is in train", "test tasks that read like a train task")
     sides = {side: [p for p in played if p.task["id"] in set(splits.get(side, ()))] for side in ("train", "test")}
     if not all(sides.values()):
         why = "not applicable: the checkout has no train and test split of these tasks"

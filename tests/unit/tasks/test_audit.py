@@ -52,9 +52,9 @@ def test_a_line_that_applies_in_one_domain_is_in_the_table_and_one_that_applies_
     both = Measure("a", "C2", "a", 1, 2)
     here, there = Measure("b", "C5", "b", 1, 2), Measure("b", "C5", "b", applies=False, note="no such tool")
     nowhere = Measure("c", "C8", "c", applies=False, note="prose")
-    domains = (DomainAudit("x", 2, (both, here, nowhere)), DomainAudit("y", 2, (both, there, nowhere)))
+    domains = (DomainAudit("x", 2, (both, there, nowhere)), DomainAudit("y", 2, (both, here, nowhere)))
     result = AuditResult("tau2", "s", "i", domains)
-    assert [m.key for m, _ in rows(result)] == ["a", "b"]
+    assert [m for m, _ in rows(result)] == [both, here], "a line is named and demanded by a domain in which it applies"
     assert [m.key for m in inapplicable(result)] == ["c"]
 
 
