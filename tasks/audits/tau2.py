@@ -208,7 +208,8 @@ def _play(
 
 def _unseen(task: Task, policy: str, tools: Mapping[str, Any], walked: Sequence[Mapping[str, Any]]) -> str:
     """The first value of the agent's gold calls that stands in no scenario, policy or answer before it is used; "" if none."""
-    seen = Seen(scenario_text(task), policy, *required_strings(task))
+    told = scenario_text(task)
+    seen = Seen(told, told.replace("_", " "), policy, *required_strings(task))  # their user ids are spelled from names: readable
     for call, answer in zip(gold_calls(task), walked, strict=True):
         tool = tools.get(call["name"])
         if tool and call["requestor"] == "assistant" and tool["type"] not in FREE_WORDS:
@@ -217,7 +218,25 @@ def _unseen(task: Task, policy: str, tools: Mapping[str, Any], walked: Sequence[
                 if value != "" and value not in options(kind) and not seen.holds(value):
                     return f"{call['name']}.{name}"
         seen.add(answer["answer"])
+        seen.add(" | ".join(_ids(answer["answer"])))
     return ""
+
+
+def _ids(answer: str) -> list[str]:
+    """The keys of a JSON answer that are ids of rows and not names of fields: those with a digit."""
+    try:
+        left = [json.loads(answer)]
+    except ValueError:  # an answer that is a sentence
+        return []
+    found = []
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            found += [key for key in value if any(c.isdigit() for c in key)]
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+    return found
 
 
 def _customer(task: Task, answers: Sequence[str], customers: Sequence[Mapping[str, str]]) -> str:

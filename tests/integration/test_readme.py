@@ -71,6 +71,22 @@ def test_the_worked_example_runs_as_written(built: Path) -> None:
     assert re.search(r"helpdesk/ticket\S*\.ndjson", run(built, trace.replace("TASK", tasks[0])))
 
 
+def test_the_audit_runs_as_written_on_a_checkout_of_that_format(tmp_path: Path) -> None:
+    [command] = commands("Audit somebody else's task set")
+    miniature = ROOT / "tests/fixtures/audits/tau2/checkout"
+    command = command.replace("../tau2-bench", str(miniature)).replace("airline,retail,telecom", "library")
+    told = run(tmp_path, command.replace("tau2.html", str(tmp_path / "tau2.html")))
+    assert "do nothing (or finish at once)" in told
+    assert (tmp_path / "tau2.html").exists()
+    section = README.split("\n## Audit somebody else's task set\n", 1)[1].split("\n## ", 1)[0]
+    shown = re.findall(r"^(C\d+) +(\S.*?)  ", section, re.MULTILINE)
+    assert shown, "the README shows no table"
+    lines = [line.split() for line in told.splitlines()]
+    for certificate, label in shown:
+        if label != "gold writes in reverse order: full":  # no task of the miniature has two writes
+            assert any(line[:1] == [certificate] and " ".join(line[1:]).startswith(label) for line in lines), label
+
+
 def test_the_tree_of_the_readme_is_the_tree_of_the_repository() -> None:
     told = set(re.findall(r"^(\w+)/ ", README, re.MULTILINE))
     there = {p.name for p in ROOT.iterdir() if p.is_dir() and not p.name.startswith((".", "__"))} - {"dist", "build"}

@@ -17,7 +17,7 @@ from tasks.audits._tau2_agents import acts, random_runs, with_wrong_values
 from tasks.audits._tau2_files import check_checkout, choose_domains, missing_data, read_tasks, source
 from tasks.audits._tau2_score import Run, opening_text, scenario_text, verdict
 from tasks.audits._types import Asked, Measure
-from tasks.audits.tau2 import DRIVER, run
+from tasks.audits.tau2 import DRIVER, _unseen, run
 
 MINIATURE = Path(__file__).resolve().parents[2] / "fixtures" / "audits" / "tau2" / "checkout"
 CHECKOUT = os.environ.get("RECORDGYM_TAU2")
@@ -121,6 +121,15 @@ def test_a_wrong_value_is_another_number_option_or_record_and_never_the_same() -
 def test_random_episodes_are_the_same_for_a_task_and_others_for_another() -> None:
     assert random_runs(task(), TOOLS, []) == random_runs(task(), TOOLS, [])
     assert random_runs(task(), TOOLS, []) != random_runs({**task(), "id": "2"}, TOOLS, [])
+
+
+def test_a_row_that_an_answer_names_by_its_key_has_been_shown() -> None:
+    tools = {**TOOLS, "pay": {**TOOLS["pay"], "parameters": {"row": {"kind": "str"}}}}
+    one = task(actions=[call("look", id="words"), call("pay", row="L-501")])
+    walked = [{"answer": '{"rows": [{"L-501": {"days": 14}}], "L-502": 1}'}, {"answer": "done"}]
+    assert _unseen(one, "", tools, walked) == ""
+    assert _unseen(one, "", tools, [{"answer": '{"rows": []}'}, {"answer": "done"}]) == "pay.row"
+    assert _unseen(one, "", tools, [{"answer": "L-501 is the row"}, {"answer": "done"}]) == ""
 
 
 # --- files ------------------------------------------------------------------------------------------------------------------
