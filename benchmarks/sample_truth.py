@@ -25,7 +25,9 @@ from schemas.spec import load_spec
 from schemas.task import Answer, LedgerRow, TaskSpec
 from schemas.taskset import TaskSet, open_taskset
 from tasks.case import open_clean
+from tasks.certified import drafts_dir
 from tasks.cut import connect, measure_skew
+from tasks.fit import Fit
 from tasks.ledger import read_ledger
 from tasks.requester import TOKEN
 
@@ -64,6 +66,26 @@ def yields(ledger: dict[str, LedgerRow], truth: dict[str, dict[str, Any]]) -> It
         dict(Counter(ledger[t].reason if t in ledger else "not in the ledger" for t in dropped)),
         file=sys.stderr,
     )
+
+
+def found_by(
+    ledger: dict[str, LedgerRow], truth: dict[str, dict[str, Any]], fits: dict[str, Fit], off: set[str]
+) -> Iterator[Figure]:
+    """Planted steps off the systems by their reason, and planted breaches of a rule by the replay of what people recorded."""
+    told = Counter(ledger[t].reason for t in off if t in ledger)
+    share = (told["off_system"] + told["underivable"]) / max(1, len(off))
+    figures = f"{share:.3f} of {len(off)} {dict(sorted(told.items()))}"
+    yield "off-system steps found by derivability", figures, "1.000", share == 1.0
+    broke = [t for t in truth if truth[t]["unsolvable_reason"] == "broke_rule"]
+    seen = [t for t in broke if t in fits and fits[t].broken]
+    print("  planted breach, not seen by the rules:", sorted(set(broke) - set(seen)), file=sys.stderr)
+    share = len(seen) / max(1, len(broke))
+    yield "planted breaches found by the rules", f"{share:.3f} ({len(seen)}/{len(broke)})", "1.000", share == 1.0
+    clean = [t for t in truth if truth[t]["clean"] and t in fits]
+    wrong = [t for t in clean if fits[t].broken]
+    yield "clean tickets that break a rule", f"{len(wrong)}/{len(clean)}", "0", not wrong
+    unjudged = sum(bool(fit.unjudged) for fit in fits.values())
+    yield "replays with a rule that could not be judged", f"{unjudged}/{len(fits)}", "0", not unjudged
 
 
 def kinds(tasks: list[TaskSpec], answers: dict[str, Answer]) -> Iterator[Figure]:
@@ -231,6 +253,8 @@ def main() -> int:
     here = taskset_dir(spec.name)
     rows = read_ledger(here / "ledger.parquet")
     ledger = {originals.of(row.record_id)[0]: row for row in rows}
+    fits = {originals.of(f.record_id)[0]: f for f in read_models(drafts_dir(spec.name) / "fit.jsonl", Fit)}
+    off = {row["ticket_id"] for row in lines(folder / "off_system.jsonl")}
     sets = [open_taskset(here, "train"), open_taskset(here, "heldout")]
     tasks = [task for taskset in sets for task in taskset.tasks.values()]
     answers = {a.task_id: a for side in ("train", "heldout") for a in read_models(here / side / "answers.jsonl", Answer)}
@@ -243,6 +267,7 @@ def main() -> int:
     skew = {s: timedelta(microseconds=d) for s, d in measure_skew(connect(clean.folder), clean.record, links).items()}
     figures = [
         *yields(ledger, truth),
+        *found_by(ledger, truth, fits, off),
         *kinds(tasks, answers),
         *states(sets, truth, folder, originals, skew),
         *leaks(sets, truth, folder, originals),

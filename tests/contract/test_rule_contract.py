@@ -87,7 +87,7 @@ def test_a_record_that_is_not_in_the_state_never_breaks_the_grader_but_by_its_ow
     assert all(isinstance(violation, Violation) for violation in found)
 
 
-@pytest.mark.parametrize("name", ["approval", "forbidden", "required_before", "window"])
+@pytest.mark.parametrize("name", ["approval", "exact", "forbidden", "overdue", "required_before", "window"])
 def test_a_call_on_a_record_that_the_agent_made_up_is_a_violation(name: str) -> None:
     trace = RULES[name].violating
     assert judged(RULES[name], RuleTrace(trace.parameters, trace.started_at, {}, trace.entries[-1:]))
