@@ -50,23 +50,28 @@ def funnel_table(rows: Sequence[LedgerRow], slices: Mapping[str, int]) -> str:
     return "\n".join(lines)
 
 
-def underivable_values(rows: Iterable[LedgerRow]) -> dict[str, int]:
-    """ "tool.argument (kind)" of the first value that nothing shows -> cases dropped for it, most first."""
+def underivable_values(rows: Iterable[LedgerRow]) -> list[dict[str, Any]]:
+    """{"value": "tool.argument (kind)", "records"}: the first value that nothing shows, and how many were dropped for it; most
+    first."""
     named = Counter(row.detail.partition(":")[0] for row in rows if row.reason in ("off_system", "underivable"))
-    return dict(sorted(named.items(), key=lambda item: (-item[1], item[0])))
+    return [{"value": name, "records": n} for name, n in sorted(named.items(), key=lambda item: (-item[1], item[0]))]
 
 
-def long_tail(rows: Sequence[LedgerRow]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Per kind of difficulty and reason, in the order in which reasons are asked: how many with that mark were dropped for it,
-    and what share of those that had come so far went on, in [0, 1]. "(none)": candidates without a mark; "(all)": all of them."""
-    marks = {mark: [row for row in rows if mark in row.difficulty] for row in rows for mark in row.difficulty}
-    groups = {"(all)": list(rows), "(none)": [row for row in rows if not row.difficulty], **dict(sorted(marks.items()))}
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for name, mine in groups.items():
-        found[name] = {
-            reason: {"dropped": lost, "left": left, "share": round(left / (left + lost), 4)}
-            for reason, lost, left in funnel(mine)
-        }
+def long_tail(rows: Sequence[LedgerRow]) -> list[dict[str, Any]]:
+    """{"reason", "by": {difficulty: {"dropped", "left", "share"}}} in the order in which reasons are asked: how many with that
+    mark were dropped, and what share of those that had come so far went on, in [0, 1].
+
+    "(all)": every candidate, "(none)": those without a mark.
+    """
+    marks = sorted({mark for row in rows for mark in row.difficulty})
+    groups = {"(all)": list(rows), "(none)": [row for row in rows if not row.difficulty]}
+    groups |= {mark: [row for row in rows if mark in row.difficulty] for mark in marks}
+    lines = {name: {reason: (lost, left) for reason, lost, left in funnel(mine)} for name, mine in groups.items()}
+    found = []
+    for reason in lines["(all)"]:
+        by = {name: line[reason] for name, line in lines.items() if reason in line}
+        cells = {n: {"dropped": lost, "left": left, "share": round(left / (left + lost), 4)} for n, (lost, left) in by.items()}
+        found.append({"reason": reason, "by": cells})
     return found
 
 

@@ -115,14 +115,19 @@ def test_the_ledger_counts_the_values_that_nothing_shows_and_what_each_difficult
         row(5, "breaks_rule", "refund_limit", "ambiguous"),
         row(6, KEPT),
     ]
-    assert underivable_values(rows) == {"get_order.order_id (order pseudonym)": 2, "verify_identity.postcode (told value)": 1}
+    assert underivable_values(rows) == [
+        {"value": "get_order.order_id (order pseudonym)", "records": 2},
+        {"value": "verify_identity.postcode (told value)", "records": 1},
+    ]
     tail = long_tail(rows)
-    assert tail["ambiguous"] == {
-        "underivable": {"dropped": 1, "left": 2, "share": 0.6667},
-        "breaks_rule": {"dropped": 1, "left": 1, "share": 0.5},
-    }
-    assert tail["(all)"]["off_system"] == {"dropped": 1, "left": 5, "share": 0.8333}
-    assert sum(one["dropped"] for one in tail["(none)"].values()) == 2
+    assert [line["reason"] for line in tail] == ["off_system", "underivable", "breaks_rule"]
+    assert [line["by"].get("ambiguous") for line in tail] == [
+        None,
+        {"dropped": 1, "left": 2, "share": 0.6667},
+        {"dropped": 1, "left": 1, "share": 0.5},
+    ]
+    assert tail[0]["by"]["(all)"] == {"dropped": 1, "left": 5, "share": 0.8333}
+    assert sum(line["by"].get("(none)", {"dropped": 0})["dropped"] for line in tail) == 2
 
 
 def test_a_source_that_cannot_be_used_itself_is_not_taken_where_another_shows_the_value(tmp_path: Any) -> None:
