@@ -19,8 +19,8 @@ def parts_of(name: str) -> list[str]:
     return [part for part in _NOT_WORD.split(_CAMEL.sub(" ", name).casefold()) if part]
 
 
-def coined(codes: Iterable[str]) -> re.Pattern[str] | None:
-    """Finds codes of several parts, however joined, but not as ordinary words in a sentence; None where there are none.
+def coined(codes: Iterable[str], *, blanks: bool = False) -> re.Pattern[str] | None:
+    """Finds codes of several parts, however joined, but (unless `blanks`) not as words of a sentence; None where there are none.
 
     Group 1 is the code as it stands; `plain` of it is `plain` of the code.
     """
@@ -28,7 +28,7 @@ def coined(codes: Iterable[str]) -> re.Pattern[str] | None:
     for code in sorted(set(codes), key=len, reverse=True):
         parts = parts_of(code)
         if len(parts) > 1:
-            forms.append(r"[_\-./:~|+\\]*".join(map(re.escape, parts)))
+            forms.append((r"[\W_]+" if blanks else r"[_\-./:~|+\\]*").join(map(re.escape, parts)))
         elif re.search(r"\d", code):
             forms.append(re.escape(code.casefold()))
     return re.compile(rf"(?<![^\W_])({'|'.join(forms)})(?![^\W_])", re.IGNORECASE) if forms else None

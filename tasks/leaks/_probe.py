@@ -10,7 +10,7 @@ from tasks.leaks._chance import FEWEST, Group, alpha_of, testable
 from tasks.leaks._types import Finding, LeakInput
 
 FOLDS = 5
-PERMUTATIONS = 99_999
+PERMUTATIONS = 19_999
 MARGIN = 0.10
 """Balanced accuracy above chance from which a telling is worth acting on."""
 NORMAL_95 = 1.96

@@ -123,8 +123,17 @@ def state_leaves(data: LeakInput, task: TaskSpec) -> Iterator[Leaf]:
     skipped = declared_systems(task)
     for digest in task.state:
         for row in rows_of(data.content, digest):
-            if row.system not in skipped:
+            if not recorded(row, skipped):
                 yield from row.leaves
+
+
+RECORDED = frozenset(("request", "request_type", "item"))
+"""Fields of a recorded query of a declared system: what its tools answer, times and ids after the cut included."""
+
+
+def recorded(row: Row, skipped: frozenset[str]) -> bool:
+    """True for a recorded query of one of the systems `skipped`; their other rows are rows like any."""
+    return row.system in skipped and bool(row.fields) and RECORDED.issuperset(row.fields)
 
 
 K = TypeVar("K")
@@ -154,7 +163,9 @@ class Parts(Generic[K, V]):
         for digest in task.state:
             key = (digest, skipped)
             if key not in self._of_part:
-                self._of_part[key] = self._joined(row for row in rows_of(self._data.content, digest) if row.system not in skipped)
+                self._of_part[key] = self._joined(
+                    row for row in rows_of(self._data.content, digest) if not recorded(row, skipped)
+                )
             yield self._of_part[key]
 
     def _joined(self, rows: Iterable[Row]) -> dict[K, V]:

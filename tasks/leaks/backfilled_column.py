@@ -16,6 +16,8 @@ from tasks.leaks._walk import Parts, Row
 
 FEWEST = 10
 """Records with two rows or more from which "constant within every record" says something."""
+STRAY = 0.001
+"""Share of rows that hold a value early by slips of the pen; more are evidence."""
 DECLARED = ("post_hoc", "never")
 KNOWN = ("start", "static")
 
@@ -35,7 +37,8 @@ def run(data: LeakInput) -> list[Finding]:
         # Every task that shows the column is concerned: the export is at fault, and the set fails as a whole.
         verdict: Verdict = "waived" if settled else "failed"
         where = f"; shown by {len(tasks)} tasks" if tasks else ""
-        if history.early and not (rule is not None and rule.planned_future):
+        early = 0 if rule is not None and rule.planned_future else history.early
+        if early > STRAY * history.rows:
             detail = f"by evidence: {history.early} of {history.rows} rows hold it before its own time{where}"
             findings.append(Finding("backfilled_column", verdict, path, detail, (), waiver))
         elif constant and hidden:
@@ -43,6 +46,9 @@ def run(data: LeakInput) -> list[Finding]:
             findings.append(Finding("backfilled_column", verdict, path, detail, (), waiver))
         elif constant and not (rule is not None and (rule.known_at in KNOWN or rule.planned_future)):
             detail = f"suspect: the same in every row of all {history.records} records, and not declared; say when it is known"
+            findings.append(Finding("backfilled_column", "suspect", path, detail))
+        elif early:
+            detail = f"suspect: {early} of {history.rows} rows hold it before its own time; say why"
             findings.append(Finding("backfilled_column", "suspect", path, detail))
     return findings
 

@@ -18,15 +18,20 @@ def run(data: LeakInput) -> list[Finding]:
     if not any(name.startswith(HELD) for name in data.files):
         raise ValueError("no held-out file was given to look at")
     findings = []
+    marked = any(task.canary for task in data.tasks)
     mark = _plain(data.canary)
     for task in data.tasks:
         shown = (*prompt_texts(task), *fact_texts(task), *shared_texts(data, task))
         if any(mark in _plain(text) for _, text in shown):
             findings.append(Finding("canary", "failed", "shown", "an agent is shown the canary", (task.task_id,)))
+        if marked and data.held_out(task) and task.canary != data.canary:
+            findings.append(Finding("canary", "failed", "canary", "a held-out task without the canary", (task.task_id,)))
         if task.canary and not data.held_out(task):
             findings.append(Finding("canary", "failed", "canary", "a training task carries the canary", (task.task_id,)))
     for name, text in sorted(data.files.items()):
         holds = data.canary in text if name.startswith(HELD) else mark in _plain(text)
+        if name.startswith(HELD) and name.endswith(".jsonl"):
+            holds = holds and all(data.canary in line for line in text.splitlines() if line.strip())
         if name.startswith(HELD) and not holds:
             findings.append(Finding("canary", "failed", name, "held out, without the canary"))
         elif not name.startswith(HELD) and holds:

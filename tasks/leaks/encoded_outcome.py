@@ -8,11 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from schemas.task import TaskSpec
-from tasks.leaks._chance import alpha_of, best_feature, binned, testable
+from tasks.leaks._chance import Group, alpha_of, best_feature, binned, testable
 from tasks.leaks._types import Finding, Leak, LeakInput
+from tasks.leaks._walk import rows_of
 
 STRENGTH = 0.3
 """Cramer's V from which a telling is worth acting on."""
+ONE_FOR_ONE = 0.9
+"""Cramer's V from which a field of the case stands for the outcome."""
+FEW = 8
+"""Values up to which a field can."""
 BLOCKS = 8
 
 
@@ -32,7 +37,31 @@ def run(data: LeakInput) -> list[Finding]:
         detail = f"{group.workflow}: {told.feature}, Cramer's V {told.strength:.2f}, p {told.p:.5f}, {len(group.tasks)} tasks"
         path = f"ids/{group.workflow}"
         findings.append(Finding("encoded_outcome", "failed" if bad else "passed", path, detail, numbers=numbers))
+        findings += _standing_for(data, group, alpha)
     return findings
+
+
+def _standing_for(data: LeakInput, group: Group, alpha: float) -> list[Finding]:
+    """Fields of the case's own row whose values stand for the classes, one for one: the outcome under another name."""
+    rows = []
+    for task in group.tasks:
+        own, values = task.opening.record, {}
+        for digest in task.state:
+            for row in rows_of(data.content, digest):
+                if (row.system, row.kind, row.record_id) == (own.system, own.kind, own.record_id):
+                    values.update({f"{leaf.field}/{leaf.inner}".strip("/"): leaf.value for leaf in row.leaves})
+        rows.append(values)
+    found = []
+    for name in sorted({name for values in rows for name in values}):
+        column = [values.get(name) for values in rows]
+        if 1 < len({str(v) for v in column}) <= FEW:
+            told = best_feature({f"field {name} of the case": column}, group.classes, [0] * len(rows), data.seed)
+            if told is not None and told.p <= alpha and told.strength >= ONE_FOR_ONE:
+                numbers = {"strength": round(told.strength, 4), "p": told.p, "alpha": alpha, "tasks": len(rows)}
+                detail = f"{group.workflow}: {told.feature}, Cramer's V {told.strength:.2f}, p {told.p:.5f}, {len(rows)} tasks"
+                path = f"state/{group.tasks[0].opening.record.system}/{group.tasks[0].opening.record.kind}/{name}"
+                found.append(Finding("encoded_outcome", "failed", path, detail, numbers=numbers))
+    return found
 
 
 def features(data: LeakInput, tasks: Sequence[TaskSpec], order: dict[str, int]) -> dict[str, list[Any]]:

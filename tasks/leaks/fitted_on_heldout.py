@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, grams
+from tasks.leaks._walk import TOKEN, Found, grams
 
 SIZE = 6
 
 
 def run(data: LeakInput) -> list[Finding]:
-    if not data.fitted_on and not data.forms:
+    if not data.fitted_on and not data.forms and not data.trajectories:
         return [Finding("fitted_on_heldout", "not_applicable", detail="nothing fitted goes with the task set")]
     found = Found("fitted_on_heldout")
     held = {task.task_id for task in data.tasks if data.held_out(task)}
@@ -37,7 +37,21 @@ def run(data: LeakInput) -> list[Finding]:
             own = grams(text, SIZE)
             if own and own <= later.keys() and not own & train:
                 found.add(f"forms/{kind}", "a form in words that only held-out cases hold", [])
+    _named(data, held, found)
+    for episode in data.trajectories:
+        if episode.task_id in held:
+            found.add("trajectories", "an episode of a held-out task to imitate", [episode.task_id])
     return found.findings()
+
+
+def _named(data: LeakInput, held: set[str], found: Found) -> None:
+    """Forms name no case, record or person: whoever they name is somebody's."""
+    ids = {t.opening.record.record_id for t in data.tasks if t.task_id in held} | {t.opening.requester_id for t in data.tasks}
+    ids |= {answer.outcome.about for answer in data.answers.values() if answer.outcome.about} | held
+    for kind, by in sorted(data.forms.items()):
+        for text in (text for texts in by.values() for text in texts):
+            if TOKEN.search(text) or any(name in text for name in ids):
+                found.add(f"forms/{kind}", "a form names a case, a record or a person", [])
 
 
 def planted(data: LeakInput) -> LeakInput:

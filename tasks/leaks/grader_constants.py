@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from tasks.leaks._literals import plain
+from pydantic import ValidationError
+
+from schemas.task import TaskSpec
+from tasks.leaks._literals import coined, plain
 from tasks.leaks._plant import with_content, with_task
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Found, Parts, Row
@@ -27,6 +32,11 @@ KEYS = frozenset(
         "solution",
     )
 )
+SETTINGS = ("weights", "grades", "max_steps", "slice", "world", "canary")
+"""Fields of a task that say how it is run, not what it is about."""
+LISTS = ("splits.json", "manifest.json", "stage.json")
+_ROW_OF = re.compile(r'"task_id"\s*:\s*"([^"]+)"')
+_AMOUNT = re.compile(r"\d[\d.,' ]*\d")
 OPEN_FILES = ("tasks.jsonl", "splits.json")
 """Ends of the names of files that an agent's side may read."""
 
@@ -45,6 +55,8 @@ def run(data: LeakInput) -> list[Finding]:
 
     parts = Parts(data, telling)
     held: dict[str, set[str]] = {}
+    orders: dict[tuple[str, str], Counter[tuple[str, ...]]] = {}
+    listing: list[tuple[str, str, str, tuple[str, ...]]] = []
     for task in data.tasks:
         digests = list(task.policies)
         for system in task.systems:
@@ -55,6 +67,11 @@ def run(data: LeakInput) -> list[Finding]:
                 found.add(f"systems/{system.name}/config/{name}", "a key of the grader's", [task.task_id])
             listed = {v for _, v in _pairs(system.config) if isinstance(v, str)} & set(data.code_book.outcomes)
             own = listed & workflows.get(task.workflow, set())
+            shown_codes = tuple(
+                v for _, v in _pairs(system.config) if isinstance(v, str) and v in workflows.get(task.workflow, ())
+            )
+            orders.setdefault((task.workflow, system.name), Counter())[shown_codes] += 1
+            listing.append((task.task_id, task.workflow, system.name, shown_codes))
             # A tool that lists every code tells nothing; one that lists the right one alone does.
             if len(own) == 1 and len(workflows[task.workflow]) > 1:
                 found.add(f"systems/{system.name}/config", "lists one outcome code of the workflow alone", [task.task_id])
@@ -65,11 +82,76 @@ def run(data: LeakInput) -> list[Finding]:
                 held[digest] = {key for key, _ in _pairs(data.content(digest)) if plain(key) in keys}
             for name in held[digest]:
                 found.add(f"content/{name}", "a key of the grader's", [task.task_id])
+    for task_id, workflow, name, codes in listing:
+        # All tasks of a workflow list its codes alike: an order, or a choice, of a task's own may tell which is right.
+        if codes != orders[workflow, name].most_common(1)[0][0]:
+            found.add(f"systems/{name}/config", "lists the workflow's codes unlike its other tasks", [task_id])
     for file, text in sorted(data.files.items()):
         if file.endswith(OPEN_FILES):
             for name in sorted({m[1] for m in _JSON_KEY.finditer(text) if plain(m[1]) in keys}):
                 found.add(f"{file}/{name}", "a key of the grader's", [])
+    _rows(data, found)
+    _amounts(data, found)
     return found.findings()
+
+
+def _rows(data: LeakInput, found: Found) -> None:
+    """Rows of tasks, as written and in memory: no key beyond those of a task, no outcome code where no text or tool is described.
+    Files of the training side hold no held-out task; lists and manifests of either side hold no outcome code."""
+    in_text = coined(data.code_book.outcomes)
+    held = {task.task_id for task in data.tasks if data.held_out(task)}
+    for file, text in sorted(data.files.items()):
+        if file.startswith("train/"):
+            # A row is of the task that it names; a duplicate's name in a list of clusters is no row.
+            named = held & {m[1] for m in _ROW_OF.finditer(text)}
+            if named:
+                found.add(file, "rows of held-out tasks on the training side", sorted(named))
+        if file.endswith(LISTS) and in_text is not None and in_text.search(text):
+            found.add(file, "an outcome code in a list of tasks", [])
+    for file, text in sorted(data.files.items()):
+        for line in text.splitlines() if file.endswith(OPEN_FILES[0]) else ():
+            row = json.loads(line)
+            task_id = [str(row["task_id"])] if "task_id" in row else []
+            for key in _beyond(row):
+                found.add(f"{file}/{key}", "a key that no task has", task_id)
+            _codes({key: row.get(key) for key in SETTINGS}, in_text, file, task_id, found)
+    for task in data.tasks:
+        settings = task.model_dump(mode="json", include=set(SETTINGS))
+        _codes(settings, in_text, "task", [task.task_id], found)
+
+
+def _amounts(data: LeakInput, found: Found) -> None:
+    """Message forms hold no number that only held-out answers hold."""
+    if not data.forms:
+        return
+    numbers: dict[bool, set[str]] = {False: set(), True: set()}
+    for task in data.tasks:
+        answer = data.answers.get(task.task_id)
+        if answer is not None:
+            calls = [step.call.arguments for step in answer.reference]
+            values = [v for _, v in _pairs([calls, answer.outcome.answer, [c.fields for c in answer.outcome.changes]])]
+            numbers[data.held_out(task)] |= {str(v) for v in values if isinstance(v, int) and not isinstance(v, bool) and v > 99}
+    telling = numbers[True] - numbers[False]
+    for kind, by in sorted(data.forms.items()):
+        for text in (text for texts in by.values() for text in texts):
+            if telling & {re.sub(r"\D", "", m[0]) for m in _AMOUNT.finditer(text)}:
+                found.add(f"forms/{kind}", "a number that only held-out answers hold", [])
+
+
+def _beyond(row: Any) -> list[str]:
+    """Keys of a row, at any depth, that the type of a task does not know."""
+    try:
+        TaskSpec.model_validate(row)
+    except ValidationError as error:
+        places = [fault["loc"] for fault in error.errors() if fault["type"] == "extra_forbidden"]
+        return sorted({"/".join("*" if isinstance(step, int) else step for step in place) for place in places})
+    return []
+
+
+def _codes(settings: dict[str, Any], in_text: re.Pattern[str] | None, where: str, task_id: list[str], found: Found) -> None:
+    for key, value in settings.items():
+        if in_text is not None and value and in_text.search(json.dumps(value)):
+            found.add(f"{where}/{key}", "an outcome code among the settings of a task", task_id)
 
 
 def _pairs(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:

@@ -18,7 +18,7 @@ from schemas.task import TaskSpec
 from tasks.leaks._chance import Told, alpha_of, best_feature, testable
 from tasks.leaks._plant import with_content, with_task
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Row, declared_systems, rows_of
+from tasks.leaks._walk import Row, declared_systems, recorded, rows_of
 
 STRENGTH = 0.3
 """Cramer's V from which a telling is worth acting on."""
@@ -79,14 +79,14 @@ def _rows(data: LeakInput, task: TaskSpec, index: dict[str, dict[str, list[Row]]
         held = index[digest]
         for record_id, role in roles.items():
             for row in held.get(record_id, ()):
-                if row.system not in skipped:
+                if not recorded(row, skipped):
                     found.setdefault(f"{role} {row.system}.{row.kind}", {}).update(_values(row))
         for rows in held.values() if len(held) <= FEW else ():
             for row in rows:
                 kinds[row.system, row.kind] += 1
                 single[row.system, row.kind] = row
     for (system, kind), count in kinds.items():
-        if count == 1 and system not in skipped:
+        if count == 1 and not recorded(single[system, kind], skipped):
             found.setdefault(f"only {system}.{kind}", {}).update(_values(single[system, kind]))
     return found
 

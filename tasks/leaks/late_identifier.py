@@ -10,7 +10,7 @@ from datetime import datetime
 
 from tasks.leaks._plant import with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import TOKEN, Found, Parts, Row, bare, must_instant, prompt_texts, shared_texts
+from tasks.leaks._walk import TOKEN, Found, Parts, Row, bare, fact_texts, must_instant, prompt_texts, shared_texts
 
 _LOOSE = re.compile(
     r"(?:\b([A-Za-z]+(?:[_\- ][A-Za-z]+)*)[_\-:# ]?)?(?<![0-9A-Fa-f])([0-9A-Fa-f]{8})(?![0-9A-Za-z])(?!-[0-9a-f]{4}-)"
@@ -24,7 +24,7 @@ def run(data: LeakInput) -> list[Finding]:
     if not first:
         raise ValueError("nobody says when identifiers were first seen")
     digits: dict[str, tuple[datetime, str]] = {}
-    others = set()
+    others: dict[str, str] = {}
     for name, at in first.items():
         if TOKEN.fullmatch(name):
             tail = bare(name)[-8:]
@@ -32,7 +32,7 @@ def run(data: LeakInput) -> list[Finding]:
             if tail not in digits or at < digits[tail][0]:
                 digits[tail] = (at, name)
         elif len(name) > 3:
-            others.add(name)
+            others[name.casefold()] = name
 
     def named(text: str) -> list[tuple[datetime, str]]:
         """(first sight, identifier) of each identifier in a text."""
@@ -47,7 +47,7 @@ def run(data: LeakInput) -> list[Finding]:
                 exact = _seen(first, re.sub(r"[\- :#]", "_", match[0].strip()).upper())
                 held.append((exact, digits[match[2].upper()][1]) if exact is not None else digits[match[2].upper()])
         if others:
-            held += [(first[word], word) for word in _WORD.findall(text) if word in others]
+            held += [(first[name], name) for word in _WORD.findall(text) if (name := others.get(word.casefold())) is not None]
         return held
 
     def latest(row: Row) -> dict[str, tuple[datetime, str]]:
@@ -57,8 +57,8 @@ def run(data: LeakInput) -> list[Finding]:
         for leaf in row.leaves:
             if isinstance(leaf.value, str):
                 said += [(leaf.path, one) for one in named(leaf.value)]
-            elif not isinstance(leaf.value, bool) and str(leaf.value) in others:
-                said.append((leaf.path, (first[str(leaf.value)], str(leaf.value))))
+            elif not isinstance(leaf.value, bool) and (name := others.get(str(leaf.value))) is not None:
+                said.append((leaf.path, (first[name], name)))
             if leaf.inner:
                 said += [(leaf.path, one) for key in leaf.inner.split("/") for one in named(key)]
         for path, one in said:
@@ -72,6 +72,12 @@ def run(data: LeakInput) -> list[Finding]:
         said = [("opening", name) for name in (task.opening.requester_id, task.opening.requester_name, task.opening.contact)]
         said += [("opening", task.opening.record.record_id), *prompt_texts(task)]
         late = {(path, name) for path, text in said for at, name in named(text) if at > cut}
+        # The requester may bring up what is new; what is first seen after the case was closed nobody could tell in it.
+        closed = data.closed_at.get(task.task_id)
+        if closed is not None:
+            end = must_instant(closed, f"{task.task_id}.closed_at")
+            told = [*fact_texts(task), *(("requester/facts/question", fact.question) for fact in task.requester.facts)]
+            late |= {(path, name) for path, text in told for at, name in named(text) if at > end}
         for path, text in shared_texts(data, task):
             if text not in shared:
                 shared[text] = named(text)

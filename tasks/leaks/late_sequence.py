@@ -13,6 +13,11 @@ from tasks.leaks._plant import with_field
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import TOKEN, Found, Parts, Row, fact_texts, must_instant, prompt_texts
 
+_CALLED = "|".join(
+    rf"(?<={mark})" for mark in (r"[#№]", r"\bno ", r"\bnr ", r"\bno\.", r"\bnr\.", r"\bno\. ", r"\bnr\. ", r"\bnumber ")
+)
+_NUMBER = re.compile(rf"(?:{_CALLED}|(?<![\w.,:/-])(?=\d{{5}}))0*(\d{{3,15}})(?!\w|[.,:/-]\d)", re.IGNORECASE)
+"""A number that is called one, or of five digits and more, standing alone."""
 SPREAD = 3
 """A number this many times the greatest ever given out belongs to no such sequence."""
 
@@ -25,6 +30,7 @@ def run(data: LeakInput) -> list[Finding]:
     for name, pairs in data.sequences.items():
         ordered = sorted((must_instant(at, f"sequence {name}"), number) for at, number in pairs)
         reached[name] = ([at for at, _ in ordered], list(accumulate((number for _, number in ordered), max)))
+    given = {name: {number for _, number in pairs} for name, pairs in data.sequences.items()}
     spoken = {name: _spoken(name) for name in reached}
 
     def numbers(row: Row) -> dict[tuple[str, str], int]:
@@ -57,6 +63,9 @@ def run(data: LeakInput) -> list[Finding]:
                 if number > limit[name]:
                     found.add(path, f"a number of {name} from after the cut", [task.task_id])
         for path, text in (*prompt_texts(task), *fact_texts(task)):
+            for number in map(int, _NUMBER.findall(text)):
+                if any(number > limit[name] and number in given[name] for name in limit):
+                    found.add(path, "a number that a sequence gave out after the cut", [task.task_id])
             for name, pattern in spoken.items():
                 if any(limit[name] < int(m[1]) <= SPREAD * reached[name][1][-1] for m in pattern.finditer(text)):
                     found.add(path, f"a number of {name} from after the cut", [task.task_id])

@@ -25,6 +25,8 @@ from tasks.leaks._walk import (
     must_instant,
     nested,
     prompt_texts,
+    recorded,
+    rows_of,
     shared_texts,
     state_leaves,
 )
@@ -39,8 +41,8 @@ HANDLED = re.compile(
 )
 PROSE = 40
 """Characters from which a value of a state is a text that somebody wrote, and not a stamp."""
-EPISODE = timedelta(days=1)
-"""How far an episode's own clock may run past the cut: what its calls wrote carries that time."""
+STEP = timedelta(minutes=5)
+"""How far an episode's own clock may run with each step: what its calls wrote carries that time."""
 
 
 def run(data: LeakInput) -> list[Finding]:
@@ -97,22 +99,27 @@ def _episodes(data: LeakInput, planned: set[str], found: Found) -> None:
     keys = {name.rsplit(".", 1)[1] for name in planned}
     for episode in data.trajectories:
         task = tasks.get(episode.task_id)
-        if task is None or declared_systems(task):
+        if task is None or any(
+            recorded(row, declared_systems(task)) for d in task.state[-1:] for row in rows_of(data.content, d)
+        ):
             continue
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
-        for text in episode.observations[1:]:
-            if any(time.clock and time.after(cut, EPISODE) for time in times_in(text)) and any(
-                time.clock and time.after(cut, EPISODE) for time in _unplanned(text, keys)
+        for step, text in enumerate(episode.observations):
+            slack = STEP * step
+            if any(time.after(cut, slack) for time in times_in(text)) and any(
+                time.after(cut, slack) and (time.clock or _handled(value, time) or len(value) < PROSE)
+                for value, time in _unplanned(text, keys)
             ):
                 found.add("trajectories/observations", "a time after the cut", [task.task_id])
 
 
-def _unplanned(text: str, keys: set[str]) -> Iterator[Time]:
-    """The times of an observation, those under planned keys left out."""
+def _unplanned(text: str, keys: set[str]) -> Iterator[tuple[str, Time]]:
+    """(value, time in it) of an observation, those under planned keys and what the requester says left out."""
+    keys = keys | {"requester", "text", "subject"}
     leaves = [(key, value) for _, key, value in nested(text)]
     for key, value in leaves[1:] if len(leaves) > 1 else leaves:
         if key not in keys and isinstance(value, str) and not value.startswith(("{", "[")):
-            yield from times_in(value)
+            yield from ((value, time) for time in times_in(value))
 
 
 def _times(leaf: Leaf, *, is_stamp: bool) -> list[Time]:

@@ -12,7 +12,7 @@ import re
 from tasks.leaks._literals import coined, parts_of, plain
 from tasks.leaks._plant import with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Parts, Row, prompt_texts, shared_texts
+from tasks.leaks._walk import Found, Parts, Row, declared_systems, prompt_texts, shared_texts
 
 GLOSSARY = (
     ("grant approv accept allow", "gewähr genehmig bewillig akzeptiert", "accord approuv accept", "concedid aprobad aceptad"),
@@ -42,17 +42,21 @@ def run(data: LeakInput) -> list[Finding]:
         return [Finding("outcome_literal", "not_applicable", detail="the code book has no outcome codes")]
     in_text = coined(codes)
     whole = {plain(code) for code in codes}
+    listed = {plain(value) for values in data.code_book.codes.values() for value in values}
     labels = {code: " ".join(about.label.casefold().split()) for code, about in data.code_book.outcomes.items()}
     labels = {code: label for code, label in labels.items() if len(label.split()) > 1}
+    single = {plain(about.label) for about in data.code_book.outcomes.values() if len(about.label.split()) == 1} - listed
+    spaced = coined(codes, blanks=True)
     foreign = {code: meant for code in codes if (meant := _meanings(code))}
-    listed = {plain(value) for values in data.code_book.codes.values() for value in values}
     classes = {plain(about.outcome_class) for about in data.code_book.outcomes.values()} - listed
 
     def told(row: Row) -> dict[tuple[str, str], None]:
         """(path, "") where an outcome code stands, (path, own label or class) where it tells only the task of that outcome."""
         held: dict[tuple[str, str], None] = {}
-        if in_text is not None and in_text.search(row.record_id):
-            held[f"state/{row.system}/{row.kind}", ""] = None
+        if in_text is not None:
+            held.update(
+                {(f"state/{row.system}/{row.kind}", ""): None for name in (row.record_id, *row.fields) if in_text.search(name)}
+            )
         for leaf in row.leaves:
             if leaf.inner and in_text is not None and in_text.search(leaf.inner):
                 held[leaf.path, ""] = None
@@ -64,38 +68,53 @@ def run(data: LeakInput) -> list[Finding]:
                 held[leaf.path, ""] = None
             if short in classes:
                 held[leaf.path, f"class {short}"] = None
+            if short in single:
+                held[leaf.path, f"label {short}"] = None
+            if spaced is not None:
+                held.update({(leaf.path, f"code {plain(m[1])}"): None for m in spaced.finditer(leaf.value)})
             if " " in text:
                 held.update({(leaf.path, label): None for label in labels.values() if label in text})
                 if short:
                     held.update({(leaf.path, f"abroad {code}"): None for code in _abroad(text, foreign)})
         return held
 
-    parts, recorded = Parts(data, told), Parts(data, told, declared=True)
+    def coined_in(row: Row) -> dict[tuple[str, str], None]:
+        """As `told`, for recorded answers: they say in plain words how an act ended, so coined codes only."""
+        texts = [(leaf.path, f"{leaf.inner} {leaf.value}") for leaf in row.leaves]
+        return {(path, ""): None for path, text in texts if in_text is not None and in_text.search(text)}
+
+    parts, recorded = Parts(data, told), Parts(data, coined_in, declared=True)
     for task in data.tasks:
         answer = data.answers.get(task.task_id)
         own = labels.get(answer.outcome.code) if answer is not None else None
         kind = f"class {plain(answer.outcome_class)}" if answer is not None else ""
+        about = data.code_book.outcomes.get(answer.outcome.code) if answer is not None else None
+        alone = f"label {plain(about.label)}" if about is not None else ""
+        code = f"code {plain(answer.outcome.code)}" if answer is not None else ""
         abroad = f"abroad {answer.outcome.code}" if answer is not None else ""
         for path, text in prompt_texts(task):
             if (in_text is not None and in_text.search(text)) or plain(text) in whole:
                 found.add(path, "an outcome code", [task.task_id])
+            elif spaced is not None and any(f"code {plain(m[1])}" == code and m[1].isupper() for m in spaced.finditer(text)):
+                found.add(path, "the code of the task's own outcome, in capitals", [task.task_id])
             elif own and own in " ".join(text.casefold().split()):
                 found.add(path, "the label of the task's own outcome", [task.task_id])
-        for path, text in (("task_id", task.task_id), ("opening/record", task.opening.record.record_id)):
+        names = [("task_id", task.task_id), ("opening/record", task.opening.record.record_id)]
+        names += [("requester/facts/slots", slot) for fact in task.requester.facts for slot in (*fact.slots, *fact.values)]
+        for path, text in names:
             if in_text is not None and in_text.search(text):
                 found.add(path, "an outcome code", [task.task_id])
         for part in parts.of(task):
             for path, label in part:
                 if not label:
                     found.add(path, "an outcome code", [task.task_id])
-                elif label in (own, abroad):
+                elif label in (own, abroad, alone, code):
                     found.add(path, "the label of the task's own outcome", [task.task_id])
                 elif label == kind:
                     found.add(path, "the class of the task's own outcome", [task.task_id])
-        for part in recorded.of(task):
-            for path, label in part:
-                if not label:
-                    found.add(path, "an outcome code", [task.task_id])
+        for part in recorded.of(task) if declared_systems(task) else ():
+            for path, _ in part:
+                found.add(path, "an outcome code", [task.task_id])
         for name in data.file_times.get(task.task_id, ()):
             if in_text is not None and in_text.search(name):
                 found.add("files", "an outcome code in a file's name", [task.task_id])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from schemas.files import canonical_json
+from schemas.task import RuleRef, TaskSpec
 from tasks.leaks._plant import with_content, with_task
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, must_instant
+from tasks.leaks._walk import Found, must_instant, nested
 
 
 def run(data: LeakInput) -> list[Finding]:
@@ -15,19 +16,22 @@ def run(data: LeakInput) -> list[Finding]:
     if not any(task.policies for task in data.tasks):
         return [Finding("policy_version", "not_applicable", detail="no task has a policy")]
     texts = _texts(data)
-    rules = Counter((r.id, r.document, r.version, canonical_json(r.parameters)) for task in data.tasks for r in task.rules)
+    rules = Counter((r.id, r.document, r.version, _told(r)) for task in data.tasks for r in task.rules)
     usual = {key[:3]: key[3] for key, _ in sorted(rules.items(), key=lambda item: item[1])}
     for task in data.tasks:
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
         shown: dict[str, int] = {}
-        for digest in task.policies:
+        clauses: dict[str, set[str]] = {}
+        for digest in (*task.policies, *_configured(data, task)):
             policy = data.content(digest)
+            clauses.setdefault(policy["document"], set()).update(str(c.get("clause")) for c in policy.get("clauses", ()))
             name = f"{policy['document']} v{policy['version']}"
             shown[policy["document"]] = policy["version"]
             if digest not in texts[name][:1]:
                 found.add(f"policies/{name}", "another text under this version's name", [task.task_id])
             if name not in data.policy_times:
-                raise ValueError(f"nobody says when {name} was in force")
+                found.add(f"policies/{name}", "nobody says when it was in force", [task.task_id])
+                continue
             start, end = data.policy_times[name]
             if start is not None and must_instant(start, name) > cut:
                 found.add(f"policies/{name}", "in force only after the cut", [task.task_id])
@@ -36,14 +40,32 @@ def run(data: LeakInput) -> list[Finding]:
         for rule in task.rules:
             if rule.document is not None and rule.version is not None and shown.get(rule.document) != rule.version:
                 found.add(f"rules/{rule.id}", f"of {rule.document} v{rule.version}, which the task does not show", [task.task_id])
-            if usual[rule.id, rule.document, rule.version] != canonical_json(rule.parameters):
-                found.add(f"rules/{rule.id}", "other parameters than this version has elsewhere", [task.task_id])
+            if rule.document in clauses and rule.clause is not None and rule.clause not in clauses[rule.document]:
+                found.add(f"rules/{rule.id}", f"of a clause that {rule.document} does not have", [task.task_id])
+            if usual[rule.id, rule.document, rule.version] != _told(rule):
+                found.add(f"rules/{rule.id}", "other parameters or words than this version has elsewhere", [task.task_id])
     return found.findings()
+
+
+def _told(rule: RuleRef) -> str:
+    return canonical_json([rule.parameters, rule.sentence])
+
+
+def _configured(data: LeakInput, task: TaskSpec) -> list[str]:
+    """Contents that a system's configuration names and that are policies."""
+    found = []
+    for system in task.systems:
+        for _, _, value in nested(system.config):
+            if isinstance(value, str) and value.startswith("content:"):
+                held = data.content(value.removeprefix("content:"))
+                if isinstance(held, dict) and {"document", "version"} <= held.keys():
+                    found.append(value.removeprefix("content:"))
+    return found
 
 
 def _texts(data: LeakInput) -> dict[str, list[str]]:
     """ "document vN" -> digests of its texts, the one that most tasks show first: a later text under an old name stands out."""
-    shown = Counter(digest for task in data.tasks for digest in task.policies)
+    shown = Counter(digest for task in data.tasks for digest in (*task.policies, *_configured(data, task)))
     found: dict[str, list[str]] = {}
     for digest, _ in sorted(shown.items(), key=lambda item: (-item[1], item[0])):
         policy = data.content(digest)

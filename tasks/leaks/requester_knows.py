@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from tasks.leaks._plant import with_task
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Found, fact_texts, grams
 
 SIZE = 6
+COMMON = 2
+"""A run in the answers of this many cases is a way of speaking."""
+WHOLE = 0.5
+"""Share of an answer's own runs from which it stands in the opening already."""
 
 
 def run(data: LeakInput) -> list[Finding]:
     found = Found("requester_knows")
     coined = [re.escape(code) for code in data.code_book.outcomes if re.search(r"[_\d]|[a-z][A-Z]", code)]
     codes = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(coined))})(?!\w)", re.IGNORECASE) if coined else None
+    spread = Counter(g for task in data.tasks for g in {g for f in task.requester.facts for g in grams(f.answer, SIZE)})
     for task in data.tasks:
         answer = data.answers.get(task.task_id)
         about = data.code_book.outcomes.get(answer.outcome.code) if answer is not None else None
         label = " ".join(about.label.casefold().split()) if about is not None else ""
-        said = grams(task.opening.text, SIZE)
+        said = grams(f"{task.opening.subject} {task.opening.text}", SIZE)
         for path, text in fact_texts(task):
             if codes is not None and codes.search(text):
                 found.add(path, "an outcome code", [task.task_id])
             elif len(label.split()) > 1 and label in " ".join(text.casefold().split()):
                 found.add(path, "the label of the task's own outcome", [task.task_id])
         for fact in task.requester.facts:
-            if said & grams(fact.answer, SIZE):
+            # People say a few words of theirs again, and all say some alike: early is what stands there whole.
+            own = {gram for gram in grams(fact.answer, SIZE) if spread[gram] < COMMON}
+            if own and len(said & own) >= WHOLE * len(own):
                 found.add("opening/text", "holds what the requester told only later", [task.task_id])
             if fact.volunteered and fact.question:
                 found.add("requester/facts", "an answer to a question is marked as volunteered", [task.task_id])

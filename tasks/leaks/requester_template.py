@@ -20,6 +20,7 @@ COMMON = 3
 FEWEST = 8
 """Runs of its own from which a script can be told from others."""
 ALIKE = 0.8
+"""Jaccard likeness of the runs that are a script's own."""
 Gram = tuple[str, ...]
 
 
@@ -39,7 +40,7 @@ def run(data: LeakInput) -> list[Finding]:
         mine = {g for g in scripts[task.task_id] if spread[g] < COMMON}
         shared = Counter(other for gram in mine for other in holders.get(gram, ()))
         for other, count in shared.items():
-            if len(own[other]) >= FEWEST and len(mine) >= FEWEST and count >= ALIKE * min(len(mine), len(own[other])):
+            if len(own[other]) >= FEWEST and len(mine) >= FEWEST and count >= ALIKE * (len(mine) + len(own[other]) - count):
                 found.add("requester/facts", "the script of a training task", [task.task_id])
                 break
     return found.findings()

@@ -39,6 +39,10 @@ def run(data: LeakInput) -> list[Finding]:
         texts = [(leaf.path, leaf.value) for leaf in row.leaves if isinstance(leaf.value, str) and len(leaf.value) >= SHORTEST]
         return {gram: (1, path) for path, text in texts for gram in grams(text, SIZE) & telling}
 
+    # What the requester says in an episode is checked where the requester's facts are.
+    episodes = {
+        e.task_id: [text for text in e.observations[1:] if not text.startswith('{"requester"')] for e in data.trajectories
+    }
     parts = Parts(data, told, lambda first, other: (first[0] + other[0], first[1]))
     for task in data.tasks:
         own = later[task.task_id] & telling
@@ -50,6 +54,9 @@ def run(data: LeakInput) -> list[Finding]:
         paths = {path for path, text in prompt_texts(task) if len(grams(text, SIZE) & own) >= FEWEST}
         for part in parts.of(task):
             paths |= {part[gram][1] for gram in own & part.keys() if part[gram][0] < COMMON}
+        for text in episodes.get(task.task_id, ()):
+            if len(grams(text, SIZE) & own) >= FEWEST:
+                paths.add("trajectories/observations")
         for path in paths:
             found.add(path, f"runs of {SIZE} words from after the cut", [task.task_id])
     return found.findings()

@@ -13,7 +13,7 @@ from schemas.errors import SpecError
 from schemas.plugins import load_plugins, plugin_names
 from schemas.task import SystemRef
 from tasks.leaks import Leak, LeakInput, run_check, run_leaks
-from tasks.leaks._plant import with_field, with_task, with_text
+from tasks.leaks._plant import with_content, with_field, with_task, with_text
 from tasks.leaks._times import times_in
 from tasks.leaks._walk import must_instant
 from tests.unit.tasks.leak_inputs import CANARY, leak_input, spec, token
@@ -71,9 +71,13 @@ def test_a_stamp_of_the_handling_in_a_text_is_found_and_a_plan_of_the_requester_
 def test_planned_fields_and_recorded_answers_of_declared_systems_may_lie_ahead() -> None:
     later = (cut_of(SMALL) + timedelta(days=9)).isoformat()
     assert found("late_time", with_field(SMALL, 0, "orders", "order", "promised_at", later)) == {"passed"}
-    declared = with_field(SMALL, 0, "orders", "order", "departs", later)
+    query = {"orders": {"flight": {"q1": {"request": {"id": "4"}, "request_type": "Check", "item": {"departs": later}}}}}
+    declared, digest = with_content(SMALL, query)
+    declared = with_task(declared, 0, lambda task: task.model_copy(update={"state": (*task.state, digest)}))
     system = SystemRef(name="orders", plugin="declared", config={"declarations": "content:x"})
+    undeclared = declared
     declared = with_task(declared, 0, lambda task: task.model_copy(update={"systems": (system,)}))
+    assert found("late_time", undeclared) == {"failed"}
     assert found("late_time", declared) == {"passed"}
     assert found("unknown_field", declared) == {"passed"}
 
@@ -118,7 +122,10 @@ def test_a_role_of_a_late_identity_is_late_too_and_the_requesters_answers_may_ho
         fact = task.requester.facts[0].model_copy(update={"answer": f"It is {name}.", "values": {"name": name}})
         return task.model_copy(update={"requester": task.requester.model_copy(update={"facts": (fact,)})})
 
-    assert found("late_identifier", with_task(late, 0, told)) == {"passed"}
+    while_open = (cut_of(SMALL) + timedelta(days=1)).isoformat()
+    new = replace(SMALL, first_seen={**SMALL.first_seen, name: while_open})
+    assert found("late_identifier", with_task(new, 0, told)) == {"passed"}
+    assert found("late_identifier", with_task(late, 0, told)) == {"failed"}  # after the case was closed nobody could tell it
 
 
 def test_an_outcome_code_is_found_in_text_and_state_in_any_case_and_ordinary_words_are_not() -> None:
