@@ -85,11 +85,16 @@ def _open(folder: Path, side: Any, raw: str) -> tuple[TaskSet, TaskSpec]:
 
 
 def _not_a_task(folder: Path, task_id: str) -> str:
-    """A record that became no task is explained by the ledger."""
+    """A record that became no task is explained by the ledger; one of an earlier delivery that this one lacks, by splits.json."""
+    from schemas.files import read_json
     from tasks.ledger import read_ledger
     from tasks.select import REASONS
 
     row = next((r for r in read_ledger(folder / "ledger.parquet") if r.record_id == task_id), None)
+    splits = read_json(folder / "splits.json")
+    if row is None and task_id in splits["gone"]:
+        held = splits["tasks"][task_id]["slice"]
+        return f"{task_id} is no task of this build: {splits['gone'][task_id]}; its place, if it comes again, is {held}"
     if row is None:
         close = difflib.get_close_matches(task_id, ids(folder), n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""

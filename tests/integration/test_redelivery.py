@@ -29,6 +29,7 @@ from schemas.paths import data_dir, raw_dir, taskset_dir, vault_file
 from schemas.spec import Spec, load_spec
 from schemas.task import LedgerRow, TaskSpec
 from tasks.build import build
+from tasks.explain import explain
 from tasks.ledger import read_ledger
 
 TICKETS = 110
@@ -47,6 +48,8 @@ class Delivery:
     ledger: dict[str, LedgerRow]
     report: dict[str, Any]
     sound: bool
+    explained: dict[str, str]
+    """Id that is gone -> what `tasks explain` says of it."""
 
 
 def rows_of(folder: Path, name: str) -> Iterator[dict[str, Any]]:
@@ -95,13 +98,15 @@ def deliver(spec: Spec, spec_file: Path, part: Path) -> Delivery:
     result = build(spec, workers=1, quiet=True)
     folder = taskset_dir(spec.name)
     rows = {s: list(read_models(folder / s / "tasks.jsonl", TaskSpec)) for s in ("train", "heldout")}
+    splits = read_json(folder / "splits.json")
     return Delivery(
-        splits=read_json(folder / "splits.json"),
+        splits=splits,
         tasks={t.task_id: t for tasks in rows.values() for t in tasks},
         side={t.task_id: side for side, tasks in rows.items() for t in tasks},
         ledger={row.record_id: row for row in read_ledger(folder / "ledger.parquet")},
         report=read_json(folder / "report.json"),
         sound=result.sound,
+        explained={task_id: explain(spec.name, task_id, None) for task_id in splits["gone"]},
     )
 
 
@@ -188,6 +193,7 @@ def test_every_id_that_is_gone_or_dropped_is_explained(delivered: Deliveries) ->
             reason = after.splits["gone"][task_id]
             row = after.ledger.get(task_id)
             assert reason == (row.reason if row is not None else "not in the export")
+            assert f": {reason}" in after.explained[task_id]
         assert sum(after.report["holdout"]["ids_of_earlier_builds_not_in_this_one"].values()) == len(after.splits["gone"])
         for task_id, reason in before.splits["dropped"].items():
             assert after.splits["dropped"][task_id] == reason
