@@ -3,8 +3,8 @@
     python -m benchmarks.plants [--seeds N] [--only TEXT] [--built NAME ...] [--requests N]
 
 Plants each kind of `tests/plants` into clean sets of suppliers that the sample knows nothing of, and prints one line a kind. A
-kind that must be found each time is planted into each set that has a place for it; a kind that tells by probability into one set a
-seed. Found: a failed finding that the clean set did not have names a planted task or place; a leak that only a check of another
+kind that must be found each time is planted into each set that has a place for it; a kind that tells by probability into one set
+a seed. Found: a failed finding that the clean set did not have names a planted task or place; a leak that only a check of another
 kind tells is found, and listed as such. `--built` also plants the first group into built task sets (in the data folder of the
 environment). Then counts what the checks say of the clean sets themselves. Exit code 1 if a target is missed: all of the first
 group, 95% of the second, no false alarm by evidence and at most one by probability.

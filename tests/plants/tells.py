@@ -324,7 +324,7 @@ def _ordered(strength: float) -> Make:
 
 def _place(line: str, place: dict[str, int]) -> int:
     start = line.index('"task_id":"') + len('"task_id":"')
-    return place[line[start : line.index('"', start)]]
+    return place.get(line[start : line.index('"', start)], len(place))
 
 
 # --- what is there and what is not ------------------------------------------------------------------------------------
