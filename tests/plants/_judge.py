@@ -15,6 +15,8 @@ from tests.plants._planted import SECTIONS, Plant, Planted, UnplantableError
 
 Verdict = Literal["found", "by another check", "missed"]
 TELLING = ("failed",)
+FEW = 10
+"""Tasks of a leak, at most, that only checks by evidence can tell."""
 SUSPECT = ("failed", "suspect")
 
 
@@ -103,7 +105,9 @@ def judge(before: Clean, plant: Plant, seed: int) -> Judged | None:
     if planted is None:
         return None
     own = [name for name in checks() if name in SECTIONS[plant.section]]
-    others = [name for name in checks() if name not in own]
+    # A leak of a few tasks is nothing that a probability over the set could tell.
+    few = 0 < len(planted.tasks) <= FEW
+    others = [name for name, check in checks().items() if name not in own and not (few and check.statistical)]
     broken: list[str] = []
     for names, verdict in ((own, "found"), (others, "by another check")):
         after = findings_of(planted.data, names)

@@ -91,14 +91,6 @@ def held_answer_in_train(data: LeakInput, rng: Random) -> Planted:
     return Planted(replace(data, files={**data.files, name: data.files[name] + line + "\n"}), (task.task_id,), (name,))
 
 
-def split_codes(data: LeakInput, rng: Random) -> Planted:
-    """The list of the split says what each held-out task ended with."""
-    if not data.files:
-        raise UnplantableError("the set's files are not at hand")
-    codes = {t.task_id: {"slice": t.slice, "code": code_of(data, t.task_id)} for t in data.tasks if t.slice != "train"}
-    return Planted(replace(data, files={**data.files, "splits.json": json.dumps({"tasks": codes})}), where=("splits.json",))
-
-
 def manifest_codes(data: LeakInput, rng: Random) -> Planted:
     name = "heldout/manifest.json"
     if name not in data.files:
@@ -208,7 +200,6 @@ PLANTS = (
     ),
     Plant("grader_trajectory", SECTION, "an episode of a held-out task among the training episodes", held_trajectory),
     Plant("grader_answer_train", SECTION, "a held-out answer among the training answers", held_answer_in_train),
-    Plant("grader_splits", SECTION, "codes of the held-out tasks in the list of the split", split_codes),
     Plant("grader_manifest", SECTION, "codes of the held-out tasks in the held-out manifest", manifest_codes),
     Plant("grader_amounts", SECTION, "a form of message with the amounts of a held-out reference", amounts),
     Plant("grader_episode", SECTION, "a held-out task among the episodes to imitate", episode_held_out),

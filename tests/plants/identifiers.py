@@ -28,6 +28,15 @@ def _late(data: LeakInput, rng: Random) -> tuple[TaskSpec, str]:
     raise UnplantableError("no identifier comes later")
 
 
+def _after_close(data: LeakInput, rng: Random) -> tuple[TaskSpec, str]:
+    """A requester speaks after the cut and may bring what is new then, but nothing that is newer than the end of the case."""
+    for _ in range(2000):
+        task, token = _late(data, rng)
+        if when(data.first_seen[token]) > when(data.closed_at[task.task_id]) + timedelta(days=1):
+            return task, token
+    raise UnplantableError("no identifier comes after the end of a case")
+
+
 def _opening(form: str) -> Callable[[LeakInput, Random], Planted]:
     def make(data: LeakInput, rng: Random) -> Planted:
         task, token = _late(data, rng)
@@ -82,14 +91,14 @@ def link(data: LeakInput, rng: Random) -> Planted:
 
 
 def fact(data: LeakInput, rng: Random) -> Planted:
-    task, token = _late(data, rng)
+    task, token = _after_close(data, rng)
     told = Fact(id="f96", slots=("other",), values={"other": token}, question="Is there another?", answer=f"Yes, {token}.")
     return Planted(Edit(data).fact(task.task_id, told).done(), (task.task_id,))
 
 
 def question(data: LeakInput, rng: Random) -> Planted:
     """Only the recorded question holds it: an agent's forms and the matching are made from it."""
-    task, token = _late(data, rng)
+    task, token = _after_close(data, rng)
     told = Fact(id="f96", slots=("other",), question=f"Do you mean {token}?", answer="I could not say, sorry.")
     return Planted(Edit(data).fact(task.task_id, told).done(), (task.task_id,))
 
@@ -152,8 +161,8 @@ PLANTS = (
     Plant("id_nested_key", SECTION, "as a key of a nested object", provenance_free_list),
     Plant("id_json_string", SECTION, "in JSON inside a text field", json_string),
     Plant("id_link", SECTION, "inside a link", link),
-    Plant("id_fact", SECTION, "in a requester's fact", fact),
-    Plant("id_question", SECTION, "only in the recorded question of a fact", question),
+    Plant("id_fact", SECTION, "in a requester's fact, of a record newer than the end of the case", fact),
+    Plant("id_question", SECTION, "only in the recorded question of a fact, newer than the end of the case", question),
     Plant("id_message", SECTION, "in the text of a message of an earlier case", message),
     Plant("id_policy", SECTION, "in a clause of a policy", policy),
     Plant("id_new_person", SECTION, "e-mail form of a person first named after the cut", new_person),

@@ -403,8 +403,8 @@ def _request(
         ),
         systems=(
             SystemRef(name="itsm", plugin="helpdesk", config={"codes": sorted(LABELS), "slots": {"device": ["asset tag"]}}),
-            SystemRef(name="cmdb", plugin="declared", config={"readonly": True}),
-            SystemRef(name="space", plugin="declared"),
+            SystemRef(name="cmdb", plugin="cmdb", config={"readonly": True}),
+            SystemRef(name="space", plugin="space"),
         ),
         state=(store.put(state),),
         provenance=(store.put(provenance),),

@@ -278,7 +278,7 @@ def _issue(
         ),
         systems=(
             SystemRef(name="tracker", plugin="helpdesk", config={"codes": sorted(CODES)}),
-            SystemRef(name="forge", plugin="declared"),
+            SystemRef(name="forge", plugin="forge"),
         ),
         state=(store.put(state),),
         provenance=(store.put(provenance),),
