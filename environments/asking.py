@@ -99,6 +99,8 @@ class Clause:
     """True: it asks whether something that it holds is right."""
     asks: bool
     """False for a statement: naming a slot in it asks for nothing."""
+    cued: bool
+    """True: a question mark or an asking word says so; a few bare words ask only for what they name."""
 
 
 def clauses(text: str, vocabulary: Vocabulary | None = None) -> list[Clause]:
@@ -118,8 +120,10 @@ def clauses(text: str, vocabulary: Vocabulary | None = None) -> list[Clause]:
             tokens = [vocabulary.meant(word) for word in tokens]
         question = "?" in mark
         meant = " ".join(tokens)
-        asks = question or (_STATED.search(piece) is None and (len(tokens) <= LOOSE or _ASKING.search(meant) is not None))
-        found.append(Clause(piece + ("?" if question else ""), f" {meant} ", asks and CONFIRMS.search(meant) is not None, asks))
+        cued = question or (_STATED.search(piece) is None and _ASKING.search(meant) is not None)
+        asks = cued or (_STATED.search(piece) is None and len(tokens) <= LOOSE)
+        confirms = asks and CONFIRMS.search(meant) is not None
+        found.append(Clause(piece + ("?" if question else ""), f" {meant} ", confirms, asks, cued))
         if len(found) == MAX_CLAUSES:
             break
     return found

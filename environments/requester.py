@@ -65,6 +65,10 @@ def _dice(left: frozenset[str], right: frozenset[str]) -> float:
     return 2 * len(left & right) / (len(left) + len(right)) if left and right else 0.0
 
 
+def _flat(text: str) -> str:
+    return "".join(words(text))
+
+
 def _content(tokens: Sequence[str]) -> list[str]:
     return [word for word in tokens if word not in FILLER]
 
@@ -137,7 +141,10 @@ def prepare(
             )
         )
     known = frozenset(word for phrases in named.values() for phrase in phrases for word in phrase.split())
-    unknown = spec.dont_know or learnt.dont_know.get(workflow, ()) or learnt.dont_know.get("", ())
+    values = [held for fact in spec.facts for value in fact.values.values() if len(held := _flat(value)) > LONG_VALUE]
+    pools = (spec.dont_know, learnt.dont_know.get(workflow, ()), learnt.dont_know.get("", ()))
+    # A "don't know" turn that happens to hold a value of this requester would tell it.
+    unknown = next(filter(None, ([t for t in pool if not any(v in _flat(t) for v in values)] for pool in pools)), [])
     volunteered = tuple(fact for fact in spec.facts if fact.volunteered)
     return Requester(spec, tuple(askable), volunteered, named, Vocabulary(known), learnt, tuple(unknown))
 
@@ -159,7 +166,7 @@ def _read(requester: Requester, text: str) -> list[_Read]:
     for clause in clauses(text, requester.vocabulary):
         tokens = clause.padded.split()
         content = _content(tokens)
-        learnt = features(clause.text) if requester.learnt.weights and clause.asks else frozenset[str]()
+        learnt = features(clause.text) if requester.learnt.weights and clause.cued else frozenset[str]()
         grams = _grams(content) if content else frozenset[str]()
         found.append(_Read(clause, frozenset(content), grams, frozenset(tokens), _grams(tokens), learnt))
     return found

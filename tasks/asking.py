@@ -56,7 +56,7 @@ def message_features(message: str) -> frozenset[str]:
 
 
 def clause_features(message: str) -> list[frozenset[str]]:
-    return [features(clause.text) for clause in clauses(message) if clause.asks][:MAX_CLAUSES]
+    return [features(clause.text) for clause in clauses(message) if clause.cued][:MAX_CLAUSES]
 
 
 @dataclass(slots=True)

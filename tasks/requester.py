@@ -31,6 +31,8 @@ QUOTED = re.compile(r"^\s*(?:>|On .{4,80} wrote:|-{2,} ?Original Message)")
 SENTENCES = re.compile(r"[^.!?\n]*\?|[^.!?\n]+(?:[.!]|\n|$)")
 MAX_FORM = 240
 """Longest message that becomes a form, in characters."""
+MAX_COMMON = 15
+"""Words of the longest "don't know" turn that serves other cases."""
 MIN_WORDS = 3
 FORMS_PER_SLOT = 6
 REFERENCE = re.compile(r"\b(?=\w*\d)(?=\w*[^\W\d])\w{6,}\b")
@@ -375,8 +377,12 @@ def heard_and_told(case: Case, requester: RequesterSpec) -> tuple[tuple[str, tup
 
 
 def common_dont_know(requester: RequesterSpec) -> list[str]:
-    """The requester's "don't know" turns that any case could hold: nobody's pseudonym, no reference."""
-    return [turn for turn in requester.dont_know if not TOKEN.search(turn) and not REFERENCE.search(turn)]
+    """The requester's "don't know" turns that any case could hold: short, without a pseudonym, number or name."""
+    return [
+        turn
+        for turn in requester.dont_know
+        if len(turn.split()) <= MAX_COMMON and not TOKEN.search(turn) and not re.search(r"\d|(?<=[^.!?] )(?!I\b)[A-Z]", turn)
+    ]
 
 
 def message_turn_texts(case: Case) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from schemas.episode import ToolCall
 from tasks.certificates._bench import Bench, CertificateCheck, Said
+from tasks.pressing import HOSTILE, Heard, everything_at_once, fault_of
 
 NOTHING_ASKED = ("Thank you for your message.", "Tell me everything.", "Tell me everything. Tell me everything.")
 """Messages that ask for no fact in particular."""
@@ -30,7 +31,14 @@ def run(bench: Bench) -> Said:
         spammed = _told(bench, speak, [everything])
         if len(spammed[0][0]) > spec.facts_per_message:
             return "failed", f"one message was answered with {len(spammed[0][0])} facts, {spec.facts_per_message} allowed"
-    return "passed", f"{len(spec.facts)} facts, {len(asks)} questions"
+    slots = {slot: words for ref in bench.task.systems for slot, words in ref.config.get("slots", {}).items()}
+    bearable = max(1, spec.patience - 1)  # more in a row and the requester leaves before the rest is heard
+    rounds = [HOSTILE[at : at + bearable] for at in range(0, len(HOSTILE), bearable)]
+    for messages in (*rounds, [everything_at_once(slots)] * (spec.patience + 1)):
+        heard = [Heard(m, ids, text) for m, (ids, text) in zip(messages, _told(bench, speak, messages), strict=False)]
+        if fault := fault_of(spec, slots, heard, bench.proof.codes, bench.episode.opening.text):
+            return "failed", fault
+    return "passed", f"{len(spec.facts)} facts, {len(asks)} questions, {len(HOSTILE)} hostile messages"
 
 
 def _asking(bench: Bench, slots: Sequence[str], question: str) -> list[str]:
