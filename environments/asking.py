@@ -47,10 +47,9 @@ _NEGATED = re.compile(
     r"[^,;]*",
     re.IGNORECASE,
 )
-_INVERTED = re.compile(
-    r"[^,;]*\b(?:is|are) (?:not|n[o']t) (?:needed|necessary|required)\b|[^,;]*\bisn't (?:needed|necessary|required)\b"
-    r"|[^,;]*\bnot needed\b", re.IGNORECASE
-)  # fmt: skip
+_NOT_NEEDED = re.compile(
+    r"\b(?:is|are|was|were)(?: not|n't) (?:needed|necessary|required)\b|\bnot (?:needed|required)\b", re.IGNORECASE
+)
 _ASKING = re.compile(
     r"\b(?:what|which|when|where|who|whom|whose|why|how|may i|can i|could i|might i|can you|could you|would you|will you|can we"
     r"|could we|may we|do you|did you|have you|are you|is it|was it|is there|please|tell|give|send|share|provide|confirm|verify"
@@ -103,6 +102,13 @@ class Clause:
     """True: a question mark or an asking word says so; a few bare words ask only for what they name."""
 
 
+def _without_unneeded(piece: str) -> str:
+    """The piece without what it says is not needed ("your PIN is not needed"), from the comma before it."""
+    while match := _NOT_NEEDED.search(piece):
+        piece = piece[: piece.rfind(",", 0, match.start()) + 1] + " " + piece[match.end() :]
+    return piece
+
+
 def clauses(text: str, vocabulary: Vocabulary | None = None) -> list[Clause]:
     """The clauses of a message in their order, at most MAX_CLAUSES."""
     found: list[Clause] = []
@@ -111,7 +117,7 @@ def clauses(text: str, vocabulary: Vocabulary | None = None) -> list[Clause]:
     for end in [*_CLAUSE.finditer(read), None]:
         stop = end.start() if end is not None else len(read)
         mark = end[0] if end is not None else ""
-        piece = _NEGATED.sub(" ", _INVERTED.sub(" ", read[at:stop]))
+        piece = _NEGATED.sub(" ", _without_unneeded(read[at:stop]))
         at = end.end() if end is not None else stop
         tokens = words(piece)
         if not tokens:
