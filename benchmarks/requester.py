@@ -57,16 +57,19 @@ class Row:
     held_out: bool
 
 
-def built(export: str) -> None:
-    """Runs the stages that are missing, as a user would."""
+def built(export: str) -> bool:
+    """Runs the stages that are missing, as a user would. False where there is no export to run them on."""
     for stage, done in (
         ("ingest", clean_dir("star").parent.parent / "records" / "star"),
         ("deid", clean_dir("star")),
         ("tasks", taskset_dir("star_v1")),
     ):
         if not (done / "manifest.json").exists():
+            if not Path(export).is_dir():
+                return False
             extra = ["--export", export] if stage == "ingest" else []
             subprocess.run([sys.executable, "-m", stage, "--spec", str(SPEC), *extra], check=True)
+    return True
 
 
 def rows_of(spec: Spec) -> list[Row]:
@@ -222,7 +225,9 @@ def intervals(count: int, figures: Callable[[Sequence[int]], Sequence[float]], s
 
 
 def main(export: str) -> int:
-    built(export)
+    if not built(export):
+        print(f"could not run: star_v1 is not built, and {export} holds no export; name it with --export", file=sys.stderr)
+        return 2
     spec = load_spec(SPEC)
     rows = rows_of(spec)
     train, test = [r for r in rows if not r.held_out], [r for r in rows if r.held_out]
