@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from tasks.leaks._times import instant, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Found, must_instant
 
@@ -19,7 +20,10 @@ def run(data: LeakInput) -> list[Finding]:
             continue
         cut = must_instant(tasks[task_id].started_at, f"{task_id}.started_at")
         for path, at in sorted(files.items()):
-            if must_instant(at, f"time of a file of {task_id}") > cut:
+            read = instant(at) or next((time.readings[0] for time in times_in(at)), None)
+            if read is None:
+                raise ValueError(f"the time of a file of {task_id} is no time")
+            if read > cut:
                 found.add(f"files/{path}", "changed after the cut", [task_id])
     return found.findings()
 

@@ -1,4 +1,7 @@
-"""A run of six words that a human agent wrote after the cut stands in the opening or the state.
+"""What a human agent wrote after the cut stands in something shown: a run of six words, or a sentence nearly as it was.
+
+A sentence is nearly there where a short text is at least 80% like it, or where a record holds four fifths of its own words (in
+any order, over any fields), own being those that the later messages of few cases have.
 
 Runs that agents write in many cases are house style (a greeting, a closing) and tell nothing; those of policies are known anyway.
 """
@@ -7,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 
+from schemas.task import TaskSpec
 from tasks.leaks._plant import with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Parts, Row, grams, prompt_texts
+from tasks.leaks._walk import Found, Parts, Row, grams, prompt_texts, words
 
 Gram = tuple[str, ...]
 SIZE = 6
@@ -20,6 +25,16 @@ FEWEST = 2
 """Runs that an opening must share: agents say back one run of the request's own ("from A to B and C"), seldom more."""
 QUOTED = re.compile(r"last comment in request\b.*|^\s*>.*?$|^on .{4,80} wrote:.*", re.IGNORECASE | re.DOTALL | re.MULTILINE)
 """What a message repeats of somebody else's: merge notices, quoted lines and replies."""
+FEWEST_WORDS = 6
+"""Words of the shortest sentence that is compared whole."""
+LONG = 12
+"""Words of the shortest sentence that an opening may not hold nearly: agents say shorter ones of the request's back."""
+ALIKE = 80
+"""Likeness, of 100, from which a text holds a sentence."""
+RARE = 2
+"""Cases whose later messages hold a word, up to which it is a sentence's own."""
+FEWEST_OWN, SHARE = 3, 0.8
+"""Own words of a sentence, and the share of them in one record, from which the record holds it."""
 SHORTEST = 20
 """Characters of the shortest value that can hold SIZE words worth comparing."""
 
@@ -43,6 +58,24 @@ def run(data: LeakInput) -> list[Finding]:
     episodes = {
         e.task_id: [text for text in e.observations[1:] if not text.startswith('{"requester"')] for e in data.trajectories
     }
+    sentences = {
+        task.task_id: {said for text in data.later_messages.get(task.task_id, ()) for said in _sentences(text)}
+        for task in data.tasks
+    }
+    told_by = Counter(said for own in sentences.values() for said in own)
+    of_words = Counter(word for own in sentences.values() for word in {w for said in own for w in said.split()})
+    rare = {word for word, count in of_words.items() if count <= RARE and len(word) > 2}
+
+    def own_words(row: Row) -> dict[str, frozenset[tuple[str, str]]]:
+        """Rare word -> (record, path) that hold it."""
+        held: dict[str, frozenset[tuple[str, str]]] = {}
+        for leaf in row.leaves:
+            if isinstance(leaf.value, str):
+                for word in rare.intersection(words(leaf.value)):
+                    held[word] = held.get(word, frozenset()) | {(leaf.record_id, leaf.path)}
+        return held
+
+    bags = Parts(data, own_words, lambda first, other: first | other)
     parts = Parts(data, told, lambda first, other: (first[0] + other[0], first[1]))
     for task in data.tasks:
         own = later[task.task_id] & telling
@@ -54,12 +87,58 @@ def run(data: LeakInput) -> list[Finding]:
         paths = {path for path, text in prompt_texts(task) if len(grams(text, SIZE) & own) >= FEWEST}
         for part in parts.of(task):
             paths |= {part[gram][1] for gram in own & part.keys() if part[gram][0] < COMMON}
+        lines = [said for said in sentences[task.task_id] if told_by[said] < COMMON]
+        paths |= _nearly(task, lines)
+        for bag in bags.of(task) if lines else ():
+            paths |= _scattered(bag, lines, rare)
         for text in episodes.get(task.task_id, ()):
             if len(grams(text, SIZE) & own) >= FEWEST:
                 paths.add("trajectories/observations")
         for path in paths:
             found.add(path, f"runs of {SIZE} words from after the cut", [task.task_id])
     return found.findings()
+
+
+def _sentences(text: str) -> set[str]:
+    """A message's sentences of FEWEST_WORDS words and more, as words in one case, without what it quotes."""
+    found = (" ".join(words(part)) for part in re.split(r"[.!?\n;]+", QUOTED.sub(" ", text)))
+    return {said for said in found if len(said.split()) >= FEWEST_WORDS}
+
+
+def _nearly(task: TaskSpec, lines: list[str]) -> set[str]:
+    """Paths of short texts that are at least ALIKE like a sentence. The requester's later turns are not among them: people say
+    each other's words again, and what a turn may not tell of the outcome is another check's."""
+    from rapidfuzz import fuzz
+
+    texts = [*prompt_texts(task), ("opening/requester_name", task.opening.requester_name)]
+    found = set()
+    for path, text in texts:
+        plain = " ".join(words(text))
+        for said in lines:
+            if (
+                len(said.split()) >= LONG
+                and len(plain) >= ALIKE / 100 * len(said)
+                and fuzz.partial_ratio(said, plain, score_cutoff=ALIKE)
+            ):
+                found.add(path)
+    return found
+
+
+def _scattered(part: Mapping[str, frozenset[tuple[str, str]]], lines: list[str], rare: set[str]) -> set[str]:
+    """Paths of a record that holds most of a sentence's own words."""
+    found = set()
+    for said in lines:
+        own = rare.intersection(said.split())
+        if len(own) < FEWEST_OWN:
+            continue
+        hits: dict[str, set[str]] = {}
+        where: dict[str, str] = {}
+        for word in own:
+            for record_id, path in part.get(word, ()):
+                hits.setdefault(record_id, set()).add(word)
+                where[record_id] = path
+        found |= {where[record_id] for record_id, held in hits.items() if len(held) >= SHARE * len(own)}
+    return found
 
 
 def planted(data: LeakInput) -> LeakInput:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import quote_plus
 
 import pytest
 
@@ -42,6 +45,11 @@ def cut_of(data: LeakInput, index: int = 0) -> Any:
         "%d %b %Y, %H:%M",
         "%Y%m%dT%H%M%SZ",
         "%Y/%m/%d",
+        "%G-W%V-%u",
+        "%Y-%j",
+        "%d.%m.%y %H:%M",
+        "%d/%b/%Y:%H:%M:%S +0000",
+        "%a, %d %b %Y %H:%M:%S +0000",
         "%s",
     ],
 )
@@ -52,6 +60,45 @@ def test_a_time_after_the_cut_is_found_in_any_format_at_any_depth(form: str, dep
     for _ in range(depth):
         value = {"log": [value]}
     assert found("late_time", with_field(SMALL, 0, "orders", "order", "status", value)) == {"failed"}
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("erledigt am 4. September 2025", "2025-09-04"),
+        ("le 4 septembre 2025 à 14h30", "2025-09-04"),
+        ("el 4 de septiembre de 2025", "2025-09-04"),
+        ("04-SEP-25 09:00", "2025-09-04"),
+        ("01990d8e-6c00-7a4c-8f00-0123456789ab", "2025-09-03"),
+    ],
+)
+def test_times_are_read_in_several_languages_and_out_of_ids(text: str, day: str) -> None:
+    assert [f"{time.readings[0]:%Y-%m-%d}" for time in times_in(text)] == [day]
+
+
+def test_serial_days_and_ticks_are_times_only_where_the_code_book_says_so() -> None:
+    later = cut_of(SMALL) + timedelta(days=3)
+    serial = (later - datetime(1899, 12, 30, tzinfo=UTC)) / timedelta(days=1)
+    ticks = (later - datetime(1, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 10
+    for value in (serial, ticks):
+        assert found("late_time", with_field(SMALL, 0, "orders", "order", "placed_at", value)) == {"failed"}
+        assert found("late_time", with_field(SMALL, 0, "orders", "order", "total_minor", value)) == {"passed"}
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda text: base64.b64encode(text.encode()).decode(),
+        quote_plus,
+        lambda text: json.dumps({"log": [json.dumps({"note": text})]}),
+        lambda text: f"<p>{text.replace(':', '&#58;')}</p>",
+    ],
+)
+def test_a_stamp_is_found_inside_what_wraps_it(wrap: Callable[[str], str]) -> None:
+    later = cut_of(SMALL) + timedelta(days=3)
+    wrapped = wrap(f"resolved {later:%Y-%m-%d %H:%M:%S}")
+    assert found("late_time", with_text(SMALL, 0, lambda text: f"{text} {wrapped}")) == {"failed"}
+    assert found("late_time", with_field(SMALL, 0, "orders", "order", "status", wrapped)) == {"failed"}
 
 
 @pytest.mark.parametrize("unit", [1, 1000])
@@ -102,6 +149,16 @@ def test_resolution_text_in_the_state_is_found_and_house_style_is_not() -> None:
     greeting = "Hello, thank you for getting in touch with our team."
     assert found("resolution_text", with_field(SMALL, 0, "orders", "order", "status", greeting)) == {"passed"}
     assert found("resolution_text", with_text(SMALL, 0, lambda text: f"{text} {greeting}")) == {"passed"}
+
+
+def test_a_sentence_of_the_answer_is_found_with_typing_errors_and_scattered_over_a_record() -> None:
+    message = "Our dispatch will send a replacement hinge to your workshop before Friday."
+    data = replace(SMALL, later_messages={**SMALL.later_messages, SMALL.tasks[0].task_id: (message,)})
+    assert found("resolution_text", data) == {"passed"}
+    typed = "our dispach will send a replacment hinge to your workshp before fridy"
+    assert found("resolution_text", with_text(data, 0, lambda text: f"{text} {typed}")) == {"failed"}
+    pieces = {"a": "hinge workshop friday", "b": ["dispatch send", "replacement before will your"]}
+    assert found("resolution_text", with_field(data, 0, "orders", "order", "status", pieces)) == {"failed"}
 
 
 @pytest.mark.parametrize("quote", ["Last comment in request #5:\n\n{}", "> {}", "On 3 May Anna wrote:\n{}"])
