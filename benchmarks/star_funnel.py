@@ -26,6 +26,7 @@ from typing import Any
 
 from deid.tokens import load_key
 from deid.vault import Vault
+from environments.seen import numbers_in
 from schemas.paths import taskset_dir, vault_file
 from schemas.spec import Spec, load_spec
 from schemas.task import LedgerRow
@@ -154,7 +155,7 @@ def why_unsaid_is_shown(one: Dialogue, row: LedgerRow) -> str:
             causes.add("an equality, whose value was said" if plain(inner[1]) in one.said else "an equality with nothing")
         elif plain(value) in one.shown:
             causes.add("shown by an earlier answer of the interface")
-        elif value.isdigit() and int(value) <= 99:
+        elif value.isdigit() and any(int(value) in numbers_in(turn)[0] for turn in one.turns):
             causes.add("a number that the requester said in words")
         else:
             return ""
