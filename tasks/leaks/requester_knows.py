@@ -26,7 +26,8 @@ def run(data: LeakInput) -> list[Finding]:
         about = data.code_book.outcomes.get(answer.outcome.code) if answer is not None else None
         label = " ".join(about.label.casefold().split()) if about is not None else ""
         said = grams(f"{task.opening.subject} {task.opening.text}", SIZE)
-        for path, text in fact_texts(task):
+        asked = [("requester/facts/question", fact.question) for fact in task.requester.facts]
+        for path, text in (*fact_texts(task), *asked):
             if codes is not None and codes.search(text):
                 found.add(path, "an outcome code", [task.task_id])
             elif len(label.split()) > 1 and label in " ".join(text.casefold().split()):
@@ -36,6 +37,8 @@ def run(data: LeakInput) -> list[Finding]:
             own = {gram for gram in grams(fact.answer, SIZE) if spread[gram] < COMMON}
             if own and len(said & own) >= WHOLE * len(own):
                 found.add("opening/text", "holds what the requester told only later", [task.task_id])
+            if not (fact.volunteered or fact.question or fact.slots):
+                found.add("requester/facts", "no question and no slot says when it is told", [task.task_id])
             if fact.volunteered and fact.question:
                 found.add("requester/facts", "an answer to a question is marked as volunteered", [task.task_id])
     return found.findings()
