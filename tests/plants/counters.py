@@ -139,7 +139,12 @@ def _shown_column(data: LeakInput, rng: Random, known_at: tuple[str, ...] = ("hi
             for kind, rows in kinds.items():
                 for name in {n for row in rows.values() for n, v in row.items() if v is not None}:
                     rule = data.code_book.rule(system, kind, name)
-                    if rule is not None and rule.known_at in known_at and rule.type not in ("id", "json"):
+                    if (
+                        rule is not None
+                        and rule.known_at in known_at
+                        and rule.type not in ("id", "json")
+                        and not rule.planned_future
+                    ):
                         shown.setdefault(f"{system}.{kind}.{name}", []).append(task.task_id)
     keys = sorted(k for k, t in shown.items() if k.count(".") == 2 and len(t) >= 5)
     if not keys:
