@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta, timezone
-from email.utils import format_datetime
 from pathlib import Path
 from random import Random
 
@@ -220,7 +219,6 @@ def _late_file(form: str) -> Callable[[LeakInput, Random], Planted]:
             "days": stamp(start + timedelta(days=3)),
             "second": stamp(start + timedelta(seconds=1)),
             "offset": (start + timedelta(hours=3)).astimezone(timezone(timedelta(hours=-9))).isoformat(),
-            "rfc": format_datetime(start + timedelta(days=2)),
         }[form]
         files = dict(data.file_times[task.task_id])
         name = rng.choice(sorted(files))
@@ -259,7 +257,6 @@ TIMES = {
     "days": "changed three days after the cut",
     "second": "changed one second after the cut",
     "offset": "changed three hours after the cut, with an offset far west",
-    "rfc": "changed two days after the cut, as an RFC 2822 text",
 }
 
 PLANTS = (

@@ -30,14 +30,6 @@ def volunteers(data: LeakInput, rng: Random) -> Planted:
     return Planted(Edit(data).requester(task.task_id, facts=facts).done(), (task.task_id,))
 
 
-def early_value(data: LeakInput, rng: Random) -> Planted:
-    """The opening already holds what the requester told later."""
-    task = choose(data, rng, lambda t: any(len(v) > 8 for f in t.requester.facts for v in f.values.values()))
-    values = [v for f in task.requester.facts for v in f.values.values() if len(v) > 8]
-    text = f"{task.opening.text}\nFor completeness: {rng.choice(values)}."
-    return Planted(Edit(data).opening(task.task_id, text=text).done(), (task.task_id,))
-
-
 def early_answer(data: LeakInput, rng: Random) -> Planted:
     """The words of a later answer below the opening."""
     task = choose(data, rng, lambda t: any(len(f.answer.split()) >= 7 and f.question for f in t.requester.facts))
@@ -92,7 +84,6 @@ def in_question(data: LeakInput, rng: Random) -> Planted:
 
 PLANTS = (
     Plant("requester_volunteers", SECTION, "what was told on a question is volunteered", volunteers),
-    Plant("requester_early_value", SECTION, "the opening holds a value that the requester told later", early_value),
     Plant("requester_early_answer", SECTION, "the opening holds the words of a later answer", early_answer),
     Plant("requester_label", SECTION, "a fact holds the outcome's label", knows_label),
     Plant("requester_code", SECTION, "a volunteered turn holds the code with blanks", knows_code_volunteered),
