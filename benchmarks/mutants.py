@@ -44,6 +44,7 @@ MODULES = (
 )  # fmt: skip
 SETS = ("helpdesk_v1", "star_v1")
 WANTED = 0.95
+CONTROL = "the grader as it is"
 LONGEST_S = 300
 """CPU seconds after which a mutant counts as one that breaks the grader off (an endless loop)."""
 
@@ -202,10 +203,16 @@ def source_of(module: str) -> str:
 
 
 def run(tasks: Sequence[Sampled], chosen: Sequence[SourceMutant], expected: Sequence[str], workers: int) -> dict[str, str]:
-    """Mutant -> how it ended; a process that died (its time was over) counts as broken off."""
+    """Mutant -> how it ended; a process that died (its time was over) counts as broken off.
+
+    The grader as it is runs along, last: StageError where it does not survive, for then nothing is shown of the others either.
+    """
     ends = {}
-    for mutant, end in _forked(lambda m: judge(m, tasks, expected), workers, chosen):
+    control = SourceMutant(CONTROL, MODULES[0], source_of(MODULES[0]))
+    for mutant, end in _forked(lambda m: judge(m, tasks, expected), workers, [*chosen, control]):
         ends[mutant.name] = end or "broke off"
+    if (end := ends.pop(CONTROL)) != "survived":
+        raise StageError(f"the unchanged grader did not survive ({end}): code or task set changed while the mutants ran")
     return ends
 
 
