@@ -45,7 +45,7 @@ def certify_task(
     """Certificate and score bounds of one task of `taskset`.
 
     A failed check stands in the certificate; a check that an error of the world or the grader stopped reads "could_not_run".
-    Bounds: g_max is the reference's return, g_min that of the worst member of the panel (docs/decisions/0026-the-scores-floor.md).
+    Bounds: g_max is the reference's return, g_min that of the worst of the panel (docs/decisions/0026-the-scores-floor.md).
     """
     results: dict[str, Said]
     g_min, g_max, replays, grades = 0.0, 0.0, 0, ""
