@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.manifest import Manifest, code_version, require_stage
+from pipeline.stage import WORK, Stage, run_stage
 from pipeline.stage import Shard as StageShard
-from pipeline.stage import Stage, run_stage
 from schemas.errors import SpecError, StageError
 from schemas.files import read_models, sha256_json, write_models
 from schemas.paths import clean_dir, taskset_dir
@@ -24,12 +24,13 @@ from tasks import declared
 from tasks.case import Clean, open_clean
 from tasks.certified import CODE, SHARD, Decided, certify_shard, certify_shards, drafts_dir
 from tasks.cut import connect, measure_skew
-from tasks.draft import work_shard
+from tasks.draft import known_values, work_shard
 from tasks.fit import Fit
 from tasks.holdout import SLICES
 from tasks.ledger import counts_of, difficulty_shares, funnel_table, read_ledger
 from tasks.merged import merged_of
 from tasks.policy import check_clauses, versions_of
+from tasks.portions import part_events
 from tasks.publish import write_taskset
 from tasks.report import verdict
 from tasks.shard import DECLARED, Draft, ShardWork, outcome_codes
@@ -99,7 +100,8 @@ def _draft_shards(spec: Spec, source: Path) -> list[StageShard]:
     apis = declared.apis_of(clean) if is_declared else {}
     groups = merged_of(clean)
     chances = {} if is_declared else out_of_fold(_requests(clean, spec, groups))
-    con = connect(source)
+    scratch = drafts_dir(spec.name) / WORK
+    con = connect(source, spill=scratch / ".spill")
     prefix = ".".join(clean.record) + "."
     links = sorted(
         key.removeprefix(prefix) for key, rule in clean.codebook.fields.items() if key.startswith(prefix) and rule.type == "id"
@@ -107,9 +109,11 @@ def _draft_shards(spec: Spec, source: Path) -> list[StageShard]:
     skew = measure_skew(con, clean.record, links)
     con.close()
     shards: list[StageShard] = []
-    for ids in _portions(by_organisation):
+    known, portions = known_values(clean, spec), _portions(by_organisation)
+    logs = part_events(clean, portions, scratch / "portions", groups=groups)
+    for ids, log in zip(portions, logs, strict=True):
         mine = {rid: chances[rid] for rid in ids if rid in chances}
-        work = ShardWork(spec, str(source), tuple(ids), mine, skew, apis, groups)
+        work = ShardWork(spec, str(source), tuple(ids), mine, skew, apis, known, str(log), groups)
         shards.append(StageShard(f"part-{len(shards):04d}", sha256_json([ids, mine, skew, groups]), work, len(ids)))
     return shards
 
@@ -136,9 +140,9 @@ def _requests(clean: Clean, spec: Spec, groups: Mapping[str, str]) -> list[Reque
         clean.events()
         .filter((pl.col("system") == system) & (pl.col("kind") == kind) & (pl.col("type") == "message"))
         .select("record_id", "seq", "text")
-        .collect()
     )
-    joined = table.join(said, left_on=["record_id", "opening_seq"], right_on=["record_id", "seq"], how="inner").sort("record_id")
+    openings = table.lazy().join(said, left_on=["record_id", "opening_seq"], right_on=["record_id", "seq"], how="inner")
+    joined = openings.collect(engine="streaming").sort("record_id", "text")
     return [
         Request(
             row["record_id"],

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.tables import read_table
+from pipeline.tables import polars_schema, read_table
 from schemas.errors import StageError
 from schemas.events import EVENT_COLUMNS, POLICY_COLUMNS, RECORD_COLUMNS
 from schemas.files import read_json
@@ -98,6 +98,8 @@ class Clean:
     folder: Path
     codebook: CodeBook
     record: tuple[str, str]
+    log: Path | None = None
+    """Folder with `events/`, where it is not `folder`: those that one shard needs (see tasks.portions)."""
 
     def records(self) -> pl.DataFrame:
         """The candidates: one row a record of the request's kind, sorted by id."""
@@ -112,6 +114,11 @@ class Clean:
         files = sorted((self.folder / "events").glob("*.parquet"))
         if not files:
             raise StageError(f"{self.folder / 'events'} holds no events; run `python -m deid` again")
+        if self.log is not None:
+            # A shard whose cases have no events reads an empty log, not the whole one.
+            files = sorted((self.log / "events").glob("*.parquet"))
+        if not files:
+            return pl.LazyFrame(schema=polars_schema(EVENT_COLUMNS))
         return pl.scan_parquet(files).select(list(EVENT_COLUMNS))
 
     def policies(self) -> pl.DataFrame | None:
@@ -142,11 +149,11 @@ class Clean:
             self.events()
             .filter((pl.col("system") == self.record[0]) & (pl.col("kind") == self.record[1]))
             .filter((pl.col("type") == "create") & (pl.col("field") == name) & pl.col("value_json").is_not_null())
-            .select("record_id", "value_json")
+            .select("record_id", "value_json", "event_ts", "seq", "source_pos")
             .collect()
-            .sort("record_id")
+            .sort(["record_id", "event_ts", "seq", "source_pos"], nulls_last=True)
         )
-        found = {rid: json.loads(value) for rid, value in rows.iter_rows()}
+        found = {rid: json.loads(value) for rid, value, *_ in rows.iter_rows()}
         return {rid: value for rid, value in found.items() if isinstance(value, str)}
 
 

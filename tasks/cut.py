@@ -95,6 +95,7 @@ def connect(folder: Path | None = None, *, memory_limit: str = "1GB", threads: i
 
     con = duckdb.connect(":memory:", config={"memory_limit": memory_limit, "threads": threads})
     con.execute("SET preserve_insertion_order=false")
+    con.execute("SET enable_progress_bar=false")
     if spill is not None:
         con.execute(f"SET temp_directory='{_quoted(spill)}'")
     if folder is not None:
@@ -173,7 +174,7 @@ def load(
     were."""
     con.execute(
         "CREATE OR REPLACE TEMP TABLE rules"
-        "(fld INTEGER, system VARCHAR, kind VARCHAR, field VARCHAR, known VARCHAR, planned BOOLEAN)"
+        "(fld INTEGER, system VARCHAR, kind VARCHAR, field VARCHAR, label VARCHAR, known VARCHAR, planned BOOLEAN)"
     )
     rules = sorted(
         (
@@ -183,7 +184,7 @@ def load(
         )
         for key, rule in codebook.fields.items()
     )
-    _fill(con, "rules", [(number, *rule) for number, rule in enumerate(rules)])
+    _fill(con, "rules", [(number, *rule[:3], f"{canonical_json(rule[2])}:", *rule[3:]) for number, rule in enumerate(rules)])
     cut_totals.declare(con, codebook, record)
     con.execute("CREATE OR REPLACE TEMP TABLE customers(organisation VARCHAR, customer VARCHAR)")
     _fill(con, "customers", sorted((groups or {}).items()))
@@ -219,16 +220,22 @@ SELECT no, cut, rec, p FROM (
 _FIELDS = """
 CREATE OR REPLACE TEMP TABLE fields AS
 SELECT a.no, a.rec, e.fld, e.known, e.seq, e.t, e.g, e.v, e.p,
-  row_number() OVER (PARTITION BY a.no, a.rec, e.fld ORDER BY e.t DESC NULLS LAST, e.seq DESC NULLS LAST, e.v, e.p) AS rn,
-  max(e.t) OVER (PARTITION BY a.no, a.rec, e.fld) AS top_t, max(e.seq) OVER (PARTITION BY a.no, a.rec, e.fld) AS top_seq
+  row_number() OVER latest AS rn, first_value(e.t) OVER latest AS top_t
 FROM alive a JOIN ev e ON e.rec = a.rec AND e.fld IS NOT NULL AND e.op <> 2 AND (e.known = 'static' OR e.seen_from <= a.cut)
+WINDOW latest AS (PARTITION BY a.no, a.rec, e.fld ORDER BY e.t DESC NULLS LAST, e.seq DESC NULLS LAST, e.v, e.p)
 """
 _AMBIGUOUS = """
 CREATE OR REPLACE TEMP TABLE ambiguous AS
-SELECT no, rec, fld, '[' || string_agg(DISTINCT to_json(p), ',' ORDER BY to_json(p)) || ']' AS p
-FROM fields WHERE known <> 'static' AND t + greatest(g, 1) > top_t
-GROUP BY no, rec, fld
-HAVING count(DISTINCT v) > 1 AND (count(seq) < count(*) OR count(DISTINCT CASE WHEN seq = top_seq THEN v END) > 1)
+WITH near AS (SELECT DISTINCT no, rec, fld FROM fields WHERE rn > 1 AND known <> 'static' AND t + greatest(g, 1) > top_t),
+tied AS (
+  SELECT f.*, max(f.seq) OVER (PARTITION BY f.no, f.rec, f.fld) AS top_seq
+  FROM fields f SEMI JOIN near n ON n.no = f.no AND n.rec = f.rec AND n.fld = f.fld
+)
+SELECT f.no, f.rec, f.fld, '[' || string_agg(DISTINCT to_json(f.p), ',' ORDER BY to_json(f.p)) || ']' AS p
+FROM tied f
+WHERE f.known <> 'static' AND f.t + greatest(f.g, 1) > f.top_t
+GROUP BY f.no, f.rec, f.fld
+HAVING count(DISTINCT f.v) > 1 AND (count(f.seq) < count(*) OR count(DISTINCT CASE WHEN f.seq = f.top_seq THEN f.v END) > 1)
 """
 _AMBIGUITIES = """
 WITH all_of AS (
@@ -251,10 +258,9 @@ ORDER BY 1, 2
 _ROWS = """
 CREATE OR REPLACE TEMP TABLE rows_ AS
 SELECT a.no, a.rec,
-  string_agg(to_json(u.field) || ':' || CASE WHEN m.fld IS NULL THEN coalesce(c.v, f.v, 'null') ELSE 'null' END, ',' ORDER BY
-    u.field) AS row_text,
+  string_agg(u.label || CASE WHEN m.fld IS NULL THEN coalesce(c.v, f.v, 'null') ELSE 'null' END, ',' ORDER BY u.fld) AS row_text,
   concat_ws(',', any_value('"record/id":' || to_json(a.p)), string_agg(
-    to_json(u.field) || ':' || coalesce(m.p, c.p, to_json(f.p)), ',' ORDER BY u.field)
+    u.label || coalesce(m.p, c.p, to_json(f.p)), ',' ORDER BY u.fld)
     FILTER (m.p IS NOT NULL OR c.p IS NOT NULL OR f.p IS NOT NULL)) AS from_text
 FROM alive a JOIN recs r ON r.rec = a.rec
 JOIN rules u ON u.system = r.system AND u.kind = r.kind AND u.known IN ('start', 'history', 'static', 'counted')

@@ -41,14 +41,15 @@ def work_shard(work: ShardWork, folder: Path) -> None:
 
 def _open(work: ShardWork, folder: Path) -> Shard:
     clean = open_clean(Path(work.clean), work.spec.select)
+    clean.log = Path(work.log) if work.log else None
     (folder / "content").mkdir(parents=True, exist_ok=True)
     manifest = SideManifest(taskset=work.spec.name, side="train", tasks=0, files={}, ids={})
     taskset = TaskSet(folder, "train", manifest, {}, {"ask": {}, "tell": {}})
-    words = Vocabulary(work.spec.requester.slots, _known_values(clean, work.spec))
+    words = Vocabulary(work.spec.requester.slots, work.known)
     return Shard(work, clean, folder, versions_of(clean.policies()), taskset, words)
 
 
-def _known_values(clean: Clean, spec: Spec) -> dict[str, frozenset[str]]:
+def known_values(clean: Clean, spec: Spec) -> dict[str, frozenset[str]]:
     """Slot -> what the records' fields of that name (or "new_" and the name) hold, where codes: a turn may say such a value as
     it stands."""
     import polars as pl

@@ -51,7 +51,7 @@ def record_cases(shard: Shard, cases: Sequence[Case]) -> None:
     owners = clean.owners()
     mine = {c.requester for c in candidates}
     earlier_ids = {rid for rid, requester in owners.items() if requester in mine}
-    con = connect(clean.folder, spill=shard.folder / ".spill")
+    con = connect(clean.log or clean.folder, spill=shard.folder / ".spill")
     organisations = [c.organisation for c in candidates if c.organisation]
     wanted = earlier_ids | {c.record_id for c in candidates}
     load(con, clean.codebook, organisations, wanted, clean.record, skew_us=shard.work.skew_us, groups=shard.work.groups)

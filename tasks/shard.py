@@ -55,6 +55,10 @@ class ShardWork:
     """Record id -> out-of-fold probability of its true outcome class, from its opening."""
     skew_us: dict[str, int]
     apis: dict[str, declared.Api]
+    known: dict[str, frozenset[str]]
+    """Slot -> values that the records hold in a field of that name (see draft.known_values)."""
+    log: str = ""
+    """Folder with the events that the shard needs; "": all of them are in `clean`."""
     groups: dict[str, str] = field(default_factory=dict)
     """Organisation -> group of the customers that were merged with it, at whatever time (see tasks.merged)."""
 

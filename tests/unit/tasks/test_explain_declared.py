@@ -49,7 +49,7 @@ def explained(repo_root: Path, tmp_path: Path) -> dict[str, Value]:
     patterns = [p for p in spec.outcomes if p.workflow in (None, "hotel_book")]
     codes = {p.code: OutcomeCode(workflow="hotel_book", outcome_class=p.code, label=p.code) for p in patterns}
     api = Api("hotel_book", INPUTS, True, frozenset({"Name"}))
-    work = ShardWork(spec, str(tmp_path), ("D",), {}, {}, {"hotel_book": api})
+    work = ShardWork(spec, str(tmp_path), ("D",), {}, {}, {"hotel_book": api}, {})
     write_json(tmp_path / "codebook.json", {})
     record = (spec.select.record_system, spec.select.record_kind)
     clean = Clean(tmp_path, CodeBook(supplier=spec.supplier, fields={}, outcomes=codes), record)

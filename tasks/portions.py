@@ -1,0 +1,110 @@
+"""The events that each shard needs, put apart once: no shard reads the whole log, and work grows with the records alone.
+
+A shard needs the log of its cases' organisations (and of those merged with them), its own cases with the earlier ones of the
+same requesters, what was written on a case's account anywhere, and the requesters' own rows. DuckDB streams the log past these
+keys and sorts it by shard on disk; a row that several shards need stands in each.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tasks.case import Clean
+from tasks.cut import connect
+
+FLUSHED = 50_000
+"""Rows that are held back before they are written."""
+
+_ROWS = """
+SELECT e.*, unnest(list_distinct(list_concat(
+    coalesce(o.shards, []), coalesce(w.shards, []), coalesce(r.shards, []), coalesce(u.shards, [])))) AS shard
+FROM events e
+LEFT JOIN of_organisation o ON e.organisation = o.key AND NOT (e.system = $system AND e.kind = $kind)
+LEFT JOIN of_case w ON e.record_id = w.key AND e.system = $system AND e.kind = $kind
+LEFT JOIN of_reference r ON e.reference = r.key
+LEFT JOIN of_requester u ON e.record_id = u.key AND e.system = $system
+"""
+
+
+_KEYS = """
+CREATE TEMP TABLE asked AS
+SELECT DISTINCT record_id, json_extract_string(value_json, '$') AS requester FROM events
+WHERE system = $system AND kind = $kind AND type = 'create' AND field = $field AND value_json <> 'null';
+CREATE TEMP TABLE of_reference AS SELECT key, list(DISTINCT shard) AS shards FROM tickets GROUP BY key;
+CREATE TEMP TABLE of_requester AS
+SELECT a.requester AS key, list(DISTINCT t.shard) AS shards FROM asked a JOIN tickets t ON t.key = a.record_id GROUP BY 1;
+CREATE TEMP TABLE of_case AS
+SELECT key, list(DISTINCT shard) AS shards FROM (
+  FROM tickets UNION ALL
+  SELECT a.record_id, unnest(r.shards) FROM asked a JOIN of_requester r ON r.key = a.requester
+) GROUP BY key;
+CREATE TEMP TABLE of_organisation AS
+SELECT coalesce(m.organisation, o.organisation) AS key, list(DISTINCT o.shard) AS shards
+FROM (SELECT DISTINCT r.organisation, t.shard FROM read_parquet($records) r JOIN tickets t ON t.key = r.record_id
+      WHERE r.system = $system AND r.kind = $kind AND r.organisation IS NOT NULL) o
+LEFT JOIN customers c ON c.organisation = o.organisation LEFT JOIN customers m ON m.customer = c.customer
+GROUP BY 1;
+DROP TABLE asked
+"""
+
+
+def part_events(
+    clean: Clean,
+    portions: Iterable[Sequence[str]],
+    folder: Path,
+    *,
+    groups: Mapping[str, str],
+    memory_limit: str = "1GB",
+) -> list[Path]:
+    """Writes `folder/<number>/events/*.parquet` for each portion of record ids; returns these folders, in order.
+
+    `folder` is made anew. The order of the rows within a portion means nothing.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    con = connect(clean.folder, memory_limit=memory_limit, spill=folder / ".spill")
+    count = _keys(con, clean, portions, groups)
+    con.execute(f"SET partitioned_write_flush_threshold={FLUSHED}")
+    target = str(folder / ".parts").replace("'", "''")
+    con.execute(
+        f"COPY ({_ROWS} ORDER BY shard) TO '{target}' (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (shard))",
+        {"system": clean.record[0], "kind": clean.record[1]},
+    )
+    con.close()
+    made = []
+    for number in range(count):
+        events = folder / f"{number:05d}" / "events"
+        events.parent.mkdir()
+        written = folder / ".parts" / f"shard={number}"
+        if written.exists():
+            written.rename(events)
+        else:
+            events.mkdir()
+        made.append(events.parent)
+    shutil.rmtree(folder / ".parts", ignore_errors=True)
+    shutil.rmtree(folder / ".spill", ignore_errors=True)
+    return made
+
+
+def _keys(con: Any, clean: Clean, portions: Iterable[Sequence[str]], groups: Mapping[str, str]) -> int:
+    """Makes the tables of keys that `_ROWS` looks up; returns the number of portions."""
+    con.execute("CREATE TEMP TABLE tickets(key VARCHAR, shard INTEGER)")
+    count = 0
+    for number, ids in enumerate(portions):
+        con.execute("INSERT INTO tickets SELECT unnest(?), ?", [list(ids), number])
+        count = number + 1
+    con.execute("CREATE TEMP TABLE customers(organisation VARCHAR, customer VARCHAR)")
+    if groups:
+        con.execute("INSERT INTO customers SELECT unnest(?), unnest(?)", [list(groups), list(groups.values())])
+    named = {
+        "system": clean.record[0],
+        "kind": clean.record[1],
+        "field": clean.requester_field() or "",
+        "records": str(clean.folder / "records.parquet"),
+    }
+    for statement in _KEYS.split(";\n"):
+        con.execute(statement, {name: value for name, value in named.items() if f"${name}" in statement})
+    return count
