@@ -30,8 +30,8 @@ def query(number: int, kind: str, message: str) -> list[Write]:
     given = {"Name": "Old Town Inn", "CustomerName": "John", "RequestType": kind}
     answer = {"item": {"APIName": "hotel_book", "Message": message}}
     return [
-        Write("apis", "hotel_book", "create", f"D-q{number}", given, number, 10 * number, f"asked-{number}"),
-        Write("apis", "hotel_book", "update", f"D-q{number}", answer, number, 10 * number + 5, f"answered-{number}"),
+        Write("apis", "hotel_book", "create", f"D-q{number}", given, 100 + number, 10 * number + 100, f"asked-{number}"),
+        Write("apis", "hotel_book", "update", f"D-q{number}", answer, 100 + number, 10 * number + 105, f"answered-{number}"),
     ]
 
 
