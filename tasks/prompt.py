@@ -32,15 +32,20 @@ def opening_of(
     )
 
 
+FOLDS_US = (1_800_000_000, 3_600_000_000)
+"""Microseconds by which clocks are put back: an hour, half an hour on Lord Howe Island."""
+
+
 def started_us(case: Case) -> int:
     """The cut: when the opening message arrived; the record's own opening where the message carries no time.
 
-    A message that itself opened the record arrived at the earlier of the two: they differ only where its local hour was there
-    twice, which an event reads as the later instant and a cut as the earlier one.
+    Where the local hour of a message that itself opened the record was there twice, an event reads it as the later instant and a
+    cut as the earlier one. Any other difference (a chat opened before its first words were typed) is no fold: the words arrived
+    when they arrived.
     """
     turn = case.opening
     at = turn.at_us if turn is not None and turn.at_us is not None else case.opened_us
     if turn is not None and at is not None and turn.seq is not None and turn.seq == case.opening_seq:
-        at = min(at, case.opened_us) if case.opened_us is not None else at
+        at = case.opened_us if case.opened_us is not None and at - case.opened_us in FOLDS_US else at
     assert at is not None
     return at
