@@ -1,5 +1,7 @@
 """A git repository that the agent is given holds more than its base commit: later commits, trees, files, tags, reachable or not,
-loose or packed; a ref, a reflog or a leftover head that names one; or a list of commits kept beside the objects.
+loose or packed; a ref, a reflog or a leftover head that names one; a list of commits kept beside the objects; the same in a
+submodule (its base is the commit that the base names) or in another repository below the folder; a bundle, pack or patch that is no
+file of the base.
 
 Read with git's own plumbing, offline, by a git that runs no hook and heeds no configuration but its own.
 """
@@ -16,6 +18,7 @@ from pathlib import Path
 
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Found
+from tasks.leaks._worktree import beside, is_repository, repositories_below
 
 LIMIT_S = 120
 _ID = re.compile(r"\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b")
@@ -44,7 +47,7 @@ def run(data: LeakInput) -> list[Finding]:
         if task_id not in ids:
             continue
         if (folder, base) not in seen:
-            seen[folder, base] = list(beyond(folder, base))
+            seen[folder, base] = [*beyond(folder, base), *beside_base(folder, base)]
         for path, detail in seen[folder, base]:
             found.add(path, detail, [task_id])
     return found.findings()
@@ -58,8 +61,6 @@ def beyond(folder: Path, base: str) -> Iterator[tuple[str, str]]:
         raise ValueError("the base is no commit of the repository")
     places = [Path(_git(folder, "rev-parse", flag).strip()) for flag in ("--absolute-git-dir", "--git-common-dir")]
     private, common = places[0], (folder / places[1]).resolve()
-    if (common / "modules").is_dir() and any((common / "modules").iterdir()):
-        raise ValueError("the repository holds submodules, whose own objects are not looked into")
     reachable = {line.split(" ", 1)[0] for line in _git(folder, "rev-list", "--objects", "--no-object-names", base).splitlines()}
     born = int(_git(folder, "show", "-s", "--format=%ct", "--no-notes", base).strip())
     extra: dict[str, list[str]] = {}
@@ -94,6 +95,31 @@ def beyond(folder: Path, base: str) -> Iterator[tuple[str, str]]:
             listed_ids = {raw.hex() for raw in _listed(listed.read_bytes(), len(base) // 2)}
             if listed_ids - reachable:
                 yield f"git/{name}", "lists commits beyond the base commit"
+
+
+def beside_base(folder: Path, base: str) -> Iterator[tuple[str, str]]:
+    """(where, what) of what lies beside the repository's own objects: other repositories, bundles, packs, patches."""
+    blobs: dict[str, str] = {}
+    links: dict[str, str] = {}
+    for line in _git(folder, "ls-tree", "-r", "-z", base).split("\0"):
+        if line:
+            about, path = line.split("\t", 1)
+            mode, _, name = about.split(" ")
+            (links if mode == "160000" else blobs)[path] = name
+    common = (folder / _git(folder, "rev-parse", "--git-common-dir").strip()).resolve()
+    objects = [(place, "git/modules") for place in repositories_below(common / "modules") if is_repository(place)]
+    if not is_repository(folder):
+        objects += [(place, "git/nested") for place in repositories_below(folder) if is_repository(place)]
+        for _, what in beside(folder, blobs):
+            yield "git/files", f"{what} that is no file of the base commit"
+    known = {line.split(" ", 1)[0] for line in _git(folder, "rev-list", "--objects", "--no-object-names", base).splitlines()}
+    for place, where in objects:
+        listed = _git(place, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split()
+        start = next((name for name in links.values() if name in listed), None)
+        if start is not None:
+            yield from ((f"{where}/{path.removeprefix('git/')}", what) for path, what in beyond(place, start))
+        elif more := set(listed) - known:
+            yield f"{where}/objects", f"another repository: {len(more)} objects beyond the base commit, e.g. {min(more)[:12]}"
 
 
 def _others(text: str, allowed: set[str]) -> bool:
@@ -147,7 +173,9 @@ def _git(folder: Path, *arguments: str) -> str:
         "-c",
         "core.commitGraph=false",
     ]
-    command = ["git", *safe, "-C", str(folder), *arguments]
+    # A submodule's folder of objects names a work tree that may not be there; nothing asked here needs one.
+    place = ["--git-dir", str(folder.resolve()), "--bare"] if is_repository(folder) else ["-C", str(folder)]
+    command = ["git", *safe, *place, *arguments]
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False)
     if done.returncode:
         raise RuntimeError(f"git {arguments[0]} ended with {done.returncode}")

@@ -51,7 +51,8 @@ def run(data: LeakInput) -> list[Finding]:
     classes = {plain(about.outcome_class) for about in data.code_book.outcomes.values()} - listed
 
     def told(row: Row) -> dict[tuple[str, str], None]:
-        """(path, "") where an outcome code stands, (path, own label or class) where it tells only the task of that outcome."""
+        """(path, "") where an outcome code stands, (path, own label) where it tells only the task of that outcome, (path, class and
+        record) where it tells only the task that is about that record: elsewhere the word is what a table is looked up for."""
         held: dict[tuple[str, str], None] = {}
         if in_text is not None:
             held.update(
@@ -67,7 +68,7 @@ def run(data: LeakInput) -> list[Finding]:
             if short in whole or (in_text is not None and in_text.search(leaf.value)):
                 held[leaf.path, ""] = None
             if short in classes:
-                held[leaf.path, f"class {short}"] = None
+                held[leaf.path, f"class {short} of {row.record_id}"] = None
             if short in single:
                 held[leaf.path, f"label {short}"] = None
             if spaced is not None:
@@ -87,7 +88,9 @@ def run(data: LeakInput) -> list[Finding]:
     for task in data.tasks:
         answer = data.answers.get(task.task_id)
         own = labels.get(answer.outcome.code) if answer is not None else None
-        kind = f"class {plain(answer.outcome_class)}" if answer is not None else ""
+        kind = f"class {plain(answer.outcome_class)} of " if answer is not None else "class"
+        records = (task.opening.record.record_id, answer.outcome.about if answer is not None else None)
+        classed = tuple(f"{kind}{record_id}" for record_id in records if record_id)
         about = data.code_book.outcomes.get(answer.outcome.code) if answer is not None else None
         alone = f"label {plain(about.label)}" if about is not None else ""
         code = f"code {plain(answer.outcome.code)}" if answer is not None else ""
@@ -110,7 +113,7 @@ def run(data: LeakInput) -> list[Finding]:
                     found.add(path, "an outcome code", [task.task_id])
                 elif label in (own, abroad, alone, code):
                     found.add(path, "the label of the task's own outcome", [task.task_id])
-                elif label == kind:
+                elif label in classed:
                     found.add(path, "the class of the task's own outcome", [task.task_id])
         for part in recorded.of(task) if declared_systems(task) else ():
             for path, _ in part:

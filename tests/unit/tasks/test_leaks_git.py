@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.leaks.late_git_object import beyond
+from tasks.leaks.late_git_object import beside_base, beyond
 from tests.unit.tasks.leak_inputs import committed, git, git_repository
 
 
@@ -64,3 +64,53 @@ def test_a_folder_that_is_no_repository_or_lacks_the_base_could_not_be_looked_at
     (tmp_path / "empty").mkdir()
     with pytest.raises(RuntimeError, match="git"):
         list(beyond(tmp_path / "empty", repository[1]))
+
+
+def lying_beside(repository: tuple[Path, str]) -> set[str]:
+    return {path for path, _ in beside_base(*repository)}
+
+
+def test_files_of_the_base_and_results_of_a_build_are_nothing_beside_it(repository: tuple[Path, str]) -> None:
+    folder, _ = repository
+    (folder / "fix.patch").write_text("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", encoding="utf-8")
+    git(folder, "add", "fix.patch")
+    git(folder, "commit", "-q", "-m", "a patch that the project keeps")
+    (folder / "main.pyc").write_bytes(b"\x00built")
+    assert lying_beside((folder, git(folder, "rev-parse", "HEAD"))) == set()
+
+
+@pytest.mark.parametrize("kind", ["patch", "bundle", "mail"])
+def test_later_changes_kept_in_an_untracked_file_are_found(repository: tuple[Path, str], kind: str) -> None:
+    folder, base = repository
+    committed(folder, "a = 3\n")
+    (folder / "notes").mkdir()
+    if kind == "bundle":
+        git(folder, "bundle", "create", "notes/keep.txt", "HEAD")
+    else:
+        command = ("diff", base) if kind == "patch" else ("format-patch", "--stdout", base)
+        (folder / "notes" / "keep.txt").write_text(git(folder, *command), encoding="utf-8")
+    git(folder, "reset", "-q", "--hard", base)
+    assert lying_beside(repository) == {"git/files"}
+
+
+def test_another_clone_below_the_folder_may_hold_what_the_base_holds_and_no_more(repository: tuple[Path, str]) -> None:
+    folder, base = repository
+    git(folder, "clone", "-q", str(folder), "vendor/copy")
+    assert lying_beside(repository) == set()
+    committed(folder / "vendor" / "copy", "a = 3\n")
+    assert lying_beside(repository) == {"git/nested/objects"}
+
+
+def test_a_submodule_is_held_against_the_commit_that_the_base_names(repository: tuple[Path, str], tmp_path: Path) -> None:
+    folder, _ = repository
+    other, at = git_repository(tmp_path / "library")
+    git(folder, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(other), "library")
+    git(folder, "commit", "-q", "-m", "with a library")
+    base = git(folder, "rev-parse", "HEAD")
+    for log in sorted((folder / ".git" / "modules" / "library" / "logs").rglob("*"), reverse=True):
+        log.unlink() if log.is_file() else log.rmdir()
+    assert lying_beside((folder, base)) == set()
+    later = committed(folder / "library", "a = 3\n")
+    git(folder / "library", "reset", "-q", "--hard", at)
+    assert later != at
+    assert "git/modules/objects/commit" in lying_beside((folder, base))
