@@ -69,6 +69,7 @@ def leak_input(
         content=content,
         code_book=clean.codebook,
         later_messages={d.task.task_id: d.later_messages for d in drafts},
+        requester_turns={d.task.task_id: d.requester_turns for d in drafts if d.requester_turns},
         first_seen=known.first_seen,
         groups={
             spec.holdout.group: dict(zip(ids, (d.group for d in drafts), strict=True)),

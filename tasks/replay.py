@@ -190,6 +190,7 @@ def decide_case(shard: Shard, case: Case, task: TaskSpec, built: Built, *, trivi
             closing=closing(case.turns),
             heard=heard_and_told(case, task.requester),
             later_messages=tuple(message_turn_texts(case)),
+            requester_turns=tuple(turn.text for turn in case.turns if turn.by_requester and turn.text.strip()),
             requester=case.requester or "",
             difficulty=difficulty,
         )

@@ -40,6 +40,8 @@ class Draft(Frozen):
     """(what the human agent said, slots that the requester then told), turn by turn: what training records teach about asking."""
     later_messages: tuple[str, ...] = ()
     """What human agents wrote after the cut."""
+    requester_turns: tuple[str, ...] = ()
+    """What the requester wrote, the opening too."""
     requester: str = ""
     difficulty: tuple[str, ...] = ()
 

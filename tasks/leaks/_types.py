@@ -65,6 +65,9 @@ class LeakInput:
     code_book: CodeBook
     later_messages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Task id -> bodies of the human agents' messages after the cut (public and internal)."""
+    requester_turns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Task id -> bodies of the requester's own messages, the opening too. What stands in them the requester did say, whoever said
+    it as well; a task without them is judged as if the requester had said nothing of what the agents wrote."""
     first_seen: Mapping[str, str] = field(default_factory=dict)
     """Identifier (token) -> ISO 8601 UTC instant at which the records first hold it."""
     groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

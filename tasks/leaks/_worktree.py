@@ -11,7 +11,12 @@ from pathlib import Path
 READ = 8 * 1024 * 1024
 """Bytes of a file that are looked at."""
 _PATCH = re.compile(rb"^diff --git \S|^--- \S[^\n]*\n\+\+\+ \S[^\n]*\n@@ -\d|^From [0-9a-f]{40} ", re.MULTILINE)
-_HEADS = {b"# v2 git bundle": "a bundle", b"# v3 git bundle": "a bundle", b"PACK\x00\x00\x00": "a pack", b"\xfftOc": "a pack's index"}
+_HEADS = {
+    b"# v2 git bundle": "a bundle",
+    b"# v3 git bundle": "a bundle",
+    b"PACK\x00\x00\x00": "a pack",
+    b"\xfftOc": "a pack's index",
+}
 
 
 def is_repository(folder: Path) -> bool:

@@ -1,7 +1,7 @@
 """A git repository that the agent is given holds more than its base commit: later commits, trees, files, tags, reachable or not,
 loose or packed; a ref, a reflog or a leftover head that names one; a list of commits kept beside the objects; the same in a
-submodule (its base is the commit that the base names) or in another repository below the folder; a bundle, pack or patch that is no
-file of the base.
+submodule (its base is the commit that the base names) or in another repository below the folder; a bundle, pack or patch that is
+no file of the base.
 
 Read with git's own plumbing, offline, by a git that runs no hook and heeds no configuration but its own.
 """

@@ -51,8 +51,8 @@ def run(data: LeakInput) -> list[Finding]:
     classes = {plain(about.outcome_class) for about in data.code_book.outcomes.values()} - listed
 
     def told(row: Row) -> dict[tuple[str, str], None]:
-        """(path, "") where an outcome code stands, (path, own label) where it tells only the task of that outcome, (path, class and
-        record) where it tells only the task that is about that record: elsewhere the word is what a table is looked up for."""
+        """(path, "") where an outcome code stands, (path, own label) where it tells only the task of that outcome, (path, class
+        and record) where it tells only the task about that record: elsewhere the word is what a table is looked up for."""
         held: dict[tuple[str, str], None] = {}
         if in_text is not None:
             held.update(

@@ -1,17 +1,23 @@
-"""The requester tells what nobody asked for (a later answer stands in the opening already) or knows the outcome."""
+"""The requester tells what nobody asked for (a later answer stands in the opening already) or knows the outcome: its code, its
+label, or what an agent wrote and the requester, by the records, did not."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 
+from tasks.leaks._literals import parts_of
 from tasks.leaks._plant import with_task
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, fact_texts, grams
+from tasks.leaks._walk import Found, fact_texts, grams, words
 
 SIZE = 6
 COMMON = 2
 """A run in the answers of this many cases is a way of speaking."""
+FEWEST = 3
+"""Words of the shortest answer that, standing whole in the opening, is the later answer and not a word said twice."""
+SENTENCE = 4
+"""Words of the shortest sentence of an agent's that nobody else would say alike."""
 WHOLE = 0.5
 """Share of an answer's own runs from which it stands in the opening already."""
 
@@ -21,12 +27,25 @@ def run(data: LeakInput) -> list[Finding]:
     coined = [re.escape(code) for code in data.code_book.outcomes if re.search(r"[_\d]|[a-z][A-Z]", code)]
     codes = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(coined))})(?!\w)", re.IGNORECASE) if coined else None
     spread = Counter(g for task in data.tasks for g in {g for f in task.requester.facts for g in grams(f.answer, SIZE)})
+    whole = Counter(said for task in data.tasks for said in {_exactly(fact.answer) for fact in task.requester.facts})
+    agents = {t.task_id: {s for m in data.later_messages.get(t.task_id, ()) for s in _sentences(m)} for t in data.tasks}
+    by_cases = Counter(said for told in agents.values() for said in told)
     for task in data.tasks:
         answer = data.answers.get(task.task_id)
         about = data.code_book.outcomes.get(answer.outcome.code) if answer is not None else None
         label = " ".join(about.label.casefold().split()) if about is not None else ""
         said = grams(f"{task.opening.subject} {task.opening.text}", SIZE)
         asked = [("requester/facts/question", fact.question) for fact in task.requester.facts]
+        opening = f" {_exactly(f'{task.opening.subject} {task.opening.text}')} "
+        wrote = f" {' '.join(words(' '.join(data.requester_turns.get(task.task_id, ()))))} "
+        spoken = f" {' '.join(parts_of(answer.outcome.code))} " if answer is not None else ""
+        own_lines = {f" {said} " for said in agents[task.task_id] if by_cases[said] < COMMON}
+        for path, text in fact_texts(task):
+            plain = f" {' '.join(words(text))} "
+            if len(spoken.split()) > 1 and spoken in plain and spoken not in wrote:
+                found.add(path, "the words of the task's own outcome code, which the requester did not write", [task.task_id])
+            if any(said in plain and said not in wrote for said in own_lines):
+                found.add(path, "a sentence of the agent's, which the requester did not write", [task.task_id])
         for path, text in (*fact_texts(task), *asked):
             if codes is not None and codes.search(text):
                 found.add(path, "an outcome code", [task.task_id])
@@ -35,13 +54,29 @@ def run(data: LeakInput) -> list[Finding]:
         for fact in task.requester.facts:
             # People say a few words of theirs again, and all say some alike: early is what stands there whole.
             own = {gram for gram in grams(fact.answer, SIZE) if spread[gram] < COMMON}
-            if own and len(said & own) >= WHOLE * len(own):
+            exact = _exactly(fact.answer)
+            # Whoever wrote it in two messages, by the records, said it again: nothing was moved into the opening.
+            again = sum(f" {exact} " in f" {_exactly(text)} " for text in data.requester_turns.get(task.task_id, ())) > 1
+            if own and not again and len(said & own) >= WHOLE * len(own):
                 found.add("opening/text", "holds what the requester told only later", [task.task_id])
+            if not again and len(exact.split()) >= FEWEST and whole[exact] < COMMON and f" {exact} " in opening:
+                found.add("opening/text", "holds an answer that the requester gave only later", [task.task_id])
             if not (fact.volunteered or fact.question or fact.slots):
                 found.add("requester/facts", "no question and no slot says when it is told", [task.task_id])
             if fact.volunteered and fact.question:
                 found.add("requester/facts", "an answer to a question is marked as volunteered", [task.task_id])
     return found.findings()
+
+
+def _exactly(text: str) -> str:
+    """The words in one case, ids as they stand."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _sentences(text: str) -> set[str]:
+    """An agent's sentences that say something: of SENTENCE words and more, ids as their types."""
+    said = (words(part) for part in re.split(r"[.!?\n;]+", text))
+    return {" ".join(one) for one in said if len(one) >= SENTENCE}
 
 
 def planted(data: LeakInput) -> LeakInput:

@@ -297,3 +297,44 @@ def test_findings_do_not_depend_on_the_order_of_what_is_shown(only: tuple[str, .
     planted: Callable[[LeakInput], LeakInput] = LEAKS[only[0]].planted
     once = run_leaks(planted(data), spec(), only=only, today=TODAY)
     assert once == run_leaks(planted(data), spec(), only=only, today=TODAY)
+
+
+def told(answer: str, **more: Any) -> LeakInput:
+    """The small set in which the first task's requester says this when asked."""
+    requester = SMALL.tasks[0].requester
+    fact = requester.facts[0].model_copy(update={"answer": answer})
+    return with_task(
+        replace(SMALL, **more),
+        0,
+        lambda task: task.model_copy(update={"requester": requester.model_copy(update={"facts": (fact, *requester.facts[1:])})}),
+    )
+
+
+def test_what_only_an_agent_wrote_the_requester_cannot_tell_and_what_both_wrote_the_requester_may() -> None:
+    task = SMALL.tasks[0]
+    line = SMALL.later_messages[task.task_id][0].split(". ")[1]
+    code = SMALL.answers[task.task_id].outcome.code
+    book = SMALL.code_book.model_copy(
+        update={"outcomes": {code: SMALL.code_book.outcomes[code].model_copy(update={"label": "x"})}}
+    )
+    for said in (f"Thanks, {line.lower()}, good.", f"So the {code.replace('_', ' ')} then."):
+        assert found("requester_knows", told(said, code_book=book)) == {"failed"}
+        turns = {task.task_id: (task.opening.text, said)}
+        assert found("requester_knows", told(said, code_book=book, requester_turns=turns)) == {"passed"}
+
+
+def test_an_answer_that_stands_whole_in_the_opening_is_early_unless_the_requester_wrote_it_twice() -> None:
+    task = SMALL.tasks[0]
+    answer = task.requester.facts[0].answer
+    early = with_text(SMALL, 0, lambda text: f"{text} {answer.upper()}")
+    assert found("requester_knows", early) == {"failed"}
+    turns = (early.tasks[0].opening.text, answer)
+    assert found("requester_knows", replace(early, requester_turns={task.task_id: turns})) == {"passed"}
+    assert found("requester_knows", replace(early, requester_turns={task.task_id: turns[1:]})) == {"failed"}
+
+
+def test_the_class_of_the_outcome_tells_on_the_record_decided_about_and_not_in_a_table_looked_up() -> None:
+    task = SMALL.tasks[0]
+    kind = SMALL.answers[task.task_id].outcome_class
+    assert found("outcome_literal", with_field(SMALL, 0, "orders", "order", "status", kind)) == {"failed"}
+    assert found("outcome_literal", with_field(SMALL, 0, "accounts", "account", "way", kind)) == {"passed"}
