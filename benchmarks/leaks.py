@@ -1,19 +1,24 @@
 """False alarms of the leak checks over clean sets: samples of many seeds, through every stage, none with a planted leak.
 
     python -m benchmarks.leaks --seeds 20 --tasks 500                what the checks say, and what they cost
-    python -m benchmarks.leaks --seeds 20 --tasks 500 --build-only   the sets alone (most of the time: about a minute a seed)
+    python -m benchmarks.leaks --seeds 20 --tasks 500 --build-only   the sets alone (most of the time: about 40 CPU s a seed)
+    python -m benchmarks.leaks --seeds 20 --tasks 500 --sets FOLDER  what the checks say of sets that were made earlier
+    python -m benchmarks.leaks --cost helpdesk_v1 [--repeat-to 10000]  what the checks cost on a built set, each cold
 
 Each seed's records are made once and kept under --scratch until the code that makes them changes (that of the checks does not),
-so a broken-off run goes on where it was. The tasks of a set are the drafts with their hold-out, before certificates: no check
-looks at those, and what they drop could only hide an alarm. Targets: 0 alarms by evidence, at most 1 by probability over 20 sets.
-Exit code 1 if missed.
+so a broken-off run goes on where it was; a worker makes many seeds, so that it loads the models of deid once. The tasks of a set
+are the drafts with their hold-out, before certificates: no check looks at those, and what they drop could only hide an alarm.
+Targets: 0 alarms by evidence, at most 1 by probability over 20 sets. Exit code 1 if missed.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
+import io
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -21,6 +26,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -43,32 +50,35 @@ def version() -> str:
     return digest.hexdigest()[:12]
 
 
-def make(folder: Path, seed: int, tasks: int) -> None:
-    """Sample, ingest and deid of one seed, into `folder`, which appears whole or not at all."""
+def make(folder: Path, seed: int, tasks: int) -> float:
+    """Sample, ingest, deid and drafts of one seed, into `folder`, which appears whole or not at all; CPU s. Sets this process'
+    place of the data."""
+    from deid.__main__ import main as deid
+    from ingest.__main__ import main as ingest
+    from samples.__main__ import main as samples
+
+    start = time.process_time()
     if folder.exists():
-        return
+        return 0.0
     part = folder.with_name(folder.name + ".part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    environment = {**os.environ, "RECORDGYM_DATA": str(part / "data"), "RECORDGYM_HOME": str(part / "home")}
-    raw, stage = str(part / "raw"), ("--spec", SPEC, "--workers", "1")
-    size = ("--tickets", str(max(50, int(tasks * SURPLUS))), "--seed", str(seed))
-    commands = (
-        ("samples", "--out", raw, "--truth", str(part / "truth"), *size),
-        ("ingest", *stage, "--export", raw),
-        ("deid", *stage),
-    )
-    for command in commands:
-        whole = [sys.executable, "-m", *command, "--quiet"]
-        subprocess.run(whole, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
-    _drafts(part, environment)
+    os.environ.update(RECORDGYM_DATA=str(part / "data"), RECORDGYM_HOME=str(part / "home"))
+    raw, stage = str(part / "raw"), ("--spec", SPEC, "--workers", "1", "--quiet")
+    size = ("--tickets", str(max(50, int(tasks * SURPLUS))), "--seed", str(seed), "--quiet")
+    with contextlib.redirect_stdout(io.StringIO()):
+        _run(samples, "samples", "--out", raw, "--truth", str(part / "truth"), *size)
+        _run(ingest, "ingest", *stage, "--export", raw)
+        _run(deid, "deid", *stage)
+        draft(SPEC)
     part.rename(folder)
+    return time.process_time() - start
 
 
-def _drafts(folder: Path, environment: dict[str, str]) -> None:
-    """In a process of its own, because the place of the data is read from the environment."""
-    code = f"from benchmarks.leaks import draft; draft({SPEC!r})"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+def _run(main: Callable[[], int | None], *command: str) -> None:
+    sys.argv = list(command)
+    if main():
+        raise RuntimeError(f"{command[0]} failed")
 
 
 def draft(spec_path: str) -> None:
@@ -133,15 +143,19 @@ def main() -> int:
     parser.add_argument("--tasks", type=int, default=500, help="tasks of each set (default 500)")
     parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "recordgym-leaks")
     parser.add_argument("--build-only", action="store_true", help="make the sets, and look at none")
+    parser.add_argument("--sets", type=Path, help="folder with seed-1, seed-2 ... made earlier, whatever code made them")
+    parser.add_argument("--workers", type=int, default=2, help="processes that make sets (default 2)")
     given = parser.parse_args()
-    folder = given.scratch / f"{version()}-{given.tasks}"
+    folder = given.sets or given.scratch / f"{version()}-{given.tasks}"
+    print(f"sets: {folder}", flush=True)
     alarms: Counter[str] = Counter()
     spent = {"tasks": 0.0, "seconds": 0.0, "probe_seconds": 0.0}
-    for seed in range(1, given.seeds + 1):
+    seeds = range(1, given.seeds + 1)
+    pool = ProcessPoolExecutor(max(1, given.workers), mp_context=multiprocessing.get_context("spawn"))
+    made = {seed: pool.submit(make, folder / f"seed-{seed}", seed, given.tasks) for seed in seeds}
+    for seed in seeds:
         here = folder / f"seed-{seed}"
-        start = time.monotonic()
-        make(here, seed, given.tasks)
-        print(f"seed {seed}: made in {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+        print(f"seed {seed}: made in {made[seed].result():.0f} CPU s", file=sys.stderr, flush=True)
         if given.build_only:
             continue
         environment = {**os.environ, "RECORDGYM_DATA": str(here / "data"), "RECORDGYM_HOME": str(here / "home")}
@@ -155,6 +169,7 @@ def main() -> int:
         print(f"seed {seed}: {said['tasks']} tasks, {len(bad)} alarms, {cost}", flush=True)
         for f in bad:
             print(f"  {f['check']} {f['verdict']} {f['path']}: {f['detail']} ({len(f['task_ids'])} tasks)", flush=True)
+    pool.shutdown()
     if given.build_only:
         return 0
     cost, probes = (1000 * spent[name] / max(1, spent["tasks"]) for name in ("seconds", "probe_seconds"))

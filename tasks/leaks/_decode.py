@@ -23,14 +23,21 @@ SHORTEST = 4
 _WRAPPED = re.compile(r"""%[0-9A-Fa-f]{2}|&(?:#\w+|[a-zA-Z]+);|\\[nuxt"']|[\[{]|[A-Za-z0-9+/_-]{16}|[^\x00-\x7f]""")
 """Text without any of these is as it stands."""
 _BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{16,}={0,2}(?![\w+/=-])")
+_TOKEN = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_[A-Z]+\d?)?")
+"""Most values of a state are of this form, and none of it holds anything."""
 _TOKENISH = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_\w+)?")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _DECODER = json.JSONDecoder()
 
 
+def may_wrap(text: str) -> bool:
+    """False for plain text: nothing stands inside it."""
+    return len(text) >= SHORTEST and _WRAPPED.search(text) is not None and _TOKEN.fullmatch(text) is None
+
+
 def unwrapped(text: str) -> list[Any]:
     """What stands inside `text`: texts, and JSON objects and arrays; [] for plain text. Never the text itself."""
-    if len(text) < SHORTEST or not _WRAPPED.search(text):
+    if not may_wrap(text):
         return []
     found: list[Any] = []
     seen = {text}

@@ -58,11 +58,24 @@ _EPOCH = re.compile(r"(?<![\w.,+-])(?P<s>(?:1[2-9]|20)\d{8})(?P<f>\d{3}|\d{6}|\d
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[167][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b", _FLAGS)
 _ULID = re.compile(r"(?<![\w])0[0-9A-HJKMNP-TV-Z]{25}(?![\w])")
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ANY = re.compile(r"\d\d|-[167][0-9a-fA-F]{3}-|0[0-9A-Z]{25}")
 _QUICK = re.compile(
-    rf"(?:19|20)\d\d|1[2-9]\d{{8}}|\d\d?[-/.]\d\d?[-/.]\d\d|'\d\d|(?:{_MONTH})\W{{0,3}}\d\d|[0-9a-f]{{4}}-[167][0-9a-f]{{3}}-|0[0-9A-Z]{{25}}",
-    _FLAGS,
+    r"(?:19|20)\d\d|1[2-9]\d{8}|\d\d?[-/.]\d\d?[-/.]\d\d|'\d\d|[0-9a-f]{4}-[167][0-9a-f]{3}-|0[0-9A-Z]{25}", _FLAGS
 )
-"""Text without a year, an epoch or an id made of a time holds no time: most texts stop here."""
+_PAIR = re.compile(r"(?<!\d)\d\d")
+_MONTH_BEFORE = re.compile(rf"(?:{_MONTH})\W{{0,3}}$", _FLAGS)
+_BEFORE = max(map(len, _MONTHS)) + 3
+
+
+def _may_hold(text: str) -> bool:
+    """False where nothing is a year, a date of three numbers, a month before a number, an epoch or an id made of a time."""
+    if not _ANY.search(text):
+        return False
+    return _QUICK.search(text) is not None or any(
+        _MONTH_BEFORE.search(text[max(0, pair.start() - _BEFORE) : pair.start()]) for pair in _PAIR.finditer(text)
+    )
+
+
 _GREGORIAN = datetime(1582, 10, 15, tzinfo=UTC)
 _UNIX = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -96,7 +109,7 @@ def instant(text: str) -> datetime | None:
 
 def times_in(text: str) -> Iterator[Time]:
     """Every time in a text, each span once."""
-    if not _QUICK.search(text):
+    if not _may_hold(text):
         return
     taken: list[tuple[int, int]] = []
     for pattern in _PATTERNS:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import marshal
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Generic, TypeVar
+from datetime import UTC, datetime
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from schemas.task import TaskSpec
-from tasks.leaks._decode import unwrapped
+from tasks.leaks._decode import may_wrap, unwrapped
 from tasks.leaks._times import instant
 from tasks.leaks._types import Finding, LeakInput
 
@@ -23,10 +23,11 @@ MESSAGES = "messages"
 """Field under which an earlier case holds its public messages."""
 KEPT_ROWS = 400_000
 """Rows whose leaves are kept. States of one organisation share most rows, so each is walked once, not once a task."""
+KEPT_TASKS = 20_000
+"""Tasks whose texts are kept: each is opened once, not once a check."""
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(NamedTuple):
     """One scalar that can be shown."""
 
     system: str
@@ -77,7 +78,8 @@ class Row:
     """Names of the row's fields, those that hold an empty list or object too."""
 
 
-_rows: dict[tuple[str, str, str, bytes], Row] = {}
+_rows: dict[tuple[str, str], dict[bytes, Row]] = {}
+"""(system, kind) -> id and values -> the row."""
 _parts: dict[str, tuple[Row, ...]] = {}
 """Digest -> its rows: a digest names its value, so neither ever goes stale."""
 
@@ -86,31 +88,55 @@ def rows_of(content: Callable[[str], Any], digest: str) -> tuple[Row, ...]:
     """The rows of one part of a state."""
     found = _parts.get(digest)
     if found is None:
-        if len(_rows) > KEPT_ROWS:
+        if sum(map(len, _rows.values())) > KEPT_ROWS:
             _rows.clear()
             _parts.clear()
-        found = _parts[digest] = tuple(
-            _row(system, kind, record_id, row)
-            for system, kinds in content(digest).items()
-            for kind, rows in kinds.items()
-            for record_id, row in rows.items()
-        )
+        whole: list[Row] = []
+        for system, kinds in content(digest).items():
+            for kind, rows in kinds.items():
+                kept = _rows.setdefault((system, kind), {})
+                for item in rows.items():
+                    key = marshal.dumps(item, 2)
+                    row = kept.get(key)
+                    if row is None:
+                        row = kept[key] = _row(system, kind, *item)
+                    whole.append(row)
+        found = _parts[digest] = tuple(whole)
     return found
+
+
+_HOLDERS = (dict, list)
 
 
 def _row(system: str, kind: str, record_id: str, row: dict[str, Any]) -> Row:
-    key = (system, kind, record_id, marshal.dumps(row, 2))
-    found = _rows.get(key)
-    if found is None:
-        leaves = (
-            Leaf(system, kind, record_id, name, inner, nearest or name, scalar)
-            for name, value in row.items()
-            for inner, nearest, scalar in nested(value)
-        )
-        found = _rows[key] = Row(system, kind, record_id, tuple(leaves), tuple(row))
-    return found
+    leaves = []
+    for name, value in row.items():
+        if may_wrap(value) if isinstance(value, str) else isinstance(value, _HOLDERS):
+            leaves += [Leaf(system, kind, record_id, name, inner, key or name, scalar) for inner, key, scalar in nested(value)]
+        else:
+            leaves.append(Leaf(system, kind, record_id, name, "", name, value))
+    return Row(system, kind, record_id, tuple(leaves), tuple(row))
 
 
+T = TypeVar("T")
+
+
+def once_a_task(make: Callable[[TaskSpec], T]) -> Callable[[TaskSpec], T]:
+    """`make`, asked once for each task: what it says depends on the task alone, and many checks ask."""
+    kept: dict[int, tuple[TaskSpec, T]] = {}
+
+    def of(task: TaskSpec) -> T:
+        held = kept.get(id(task))
+        if held is None:  # a kept task is alive, so that no other has its id
+            if len(kept) >= KEPT_TASKS:
+                kept.clear()
+            held = kept[id(task)] = (task, make(task))
+        return held[1]
+
+    return of
+
+
+@once_a_task
 def declared_systems(task: TaskSpec) -> frozenset[str]:
     """Systems that answer from recorded queries: their recorded answers are what the tools give, later times included."""
     return frozenset(system.name for system in task.systems if system.plugin == "declared") | frozenset(
@@ -163,20 +189,59 @@ class Parts(Generic[K, V]):
         for digest in task.state:
             key = (digest, skipped)
             if key not in self._of_part:
-                self._of_part[key] = self._joined(
-                    row for row in rows_of(self._data.content, digest) if not recorded(row, skipped)
-                )
+                self._of_part[key] = self._joined(shown_rows(self._data, digest, skipped))
             yield self._of_part[key]
 
-    def _joined(self, rows: Iterable[Row]) -> dict[K, V]:
-        whole: dict[K, V] = {}
+    def _joined(self, rows: Sequence[Row]) -> dict[K, V]:
+        known = self._of_row
         for row in rows:
-            held = self._of_row.get(row)
-            if held is None:
-                held = self._of_row[row] = self._make(row)
+            if row not in known:
+                known[row] = self._make(row)
+        whole: dict[K, V] = {}
+        for held in [held for row in rows if (held := known[row])]:
             for key, value in held.items():
                 whole[key] = self._join(whole[key], value) if key in whole else value
         return whole
+
+
+def shown_rows(data: LeakInput, digest: str, skipped: frozenset[str]) -> Sequence[Row]:
+    """The rows of one part of a state, without the recorded queries of the systems `skipped`."""
+    rows = rows_of(data.content, digest)
+    return [row for row in rows if not recorded(row, skipped)] if skipped else rows
+
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+class After(Generic[V]):
+    """What lies after the cut in states, where each row says of what it holds from when it is: once for each different row, and
+    of a part that holds nothing so late no row is looked at again."""
+
+    def __init__(self, data: LeakInput, make: Callable[[Row], list[tuple[datetime, V]]]) -> None:
+        """`make`: (instant in UTC, what is of it) of everything in a row."""
+        self._data, self._make = data, make
+        self._of_row: dict[Row, list[tuple[datetime, V]]] = {}
+        self._latest: dict[Row, datetime] = {}
+        self._of_part: dict[tuple[str, frozenset[str]], datetime] = {}
+
+    def of(self, task: TaskSpec, cut: datetime) -> Iterator[V]:
+        """Everything in the task's state that is of an instant after the cut."""
+        skipped = declared_systems(task)
+        for digest in task.state:
+            latest = self._of_part.get((digest, skipped))
+            if latest is None:
+                latest = self._of_part[digest, skipped] = self._read(shown_rows(self._data, digest, skipped))
+            if latest > cut:
+                for row in shown_rows(self._data, digest, skipped):
+                    if self._latest[row] > cut:
+                        yield from (what for at, what in self._of_row[row] if at > cut)
+
+    def _read(self, rows: Sequence[Row]) -> datetime:
+        for row in rows:
+            if row not in self._latest:
+                held = self._of_row[row] = self._make(row)
+                self._latest[row] = max((at for at, _ in held), default=_NEVER)
+        return max((self._latest[row] for row in rows), default=_NEVER)
 
 
 def opened(path: str, text: str) -> list[tuple[str, str]]:
@@ -190,11 +255,13 @@ def opened(path: str, text: str) -> list[tuple[str, str]]:
     return found
 
 
+@once_a_task
 def prompt_texts(task: TaskSpec) -> list[tuple[str, str]]:
     """(path, text) of the opening request, and of what is wrapped in it."""
     return [*opened("opening/subject", task.opening.subject), *opened("opening/text", task.opening.text)]
 
 
+@once_a_task
 def fact_texts(task: TaskSpec) -> list[tuple[str, str]]:
     """(path, text) of what the requester may tell when asked, and of what is wrapped in it."""
     found = [("requester/facts/answer", fact.answer) for fact in task.requester.facts]
@@ -208,23 +275,43 @@ def shared_texts(data: LeakInput, task: TaskSpec, *, skip: frozenset[str] = froz
     the systems `skip`), the sentences of rules. Each content is walked once."""
     found = [(f"rules/{rule.id}", rule.sentence) for rule in task.rules]
     digests = [(f"policies/{digest[:12]}", digest) for digest in task.policies]
-    for system in (one for one in task.systems if one.name not in skip):
-        for where, _, value in nested(system.config):
-            if isinstance(value, str) and value.startswith("content:"):
-                digests.append((f"systems/{system.name}/config", value.removeprefix("content:")))
-            elif isinstance(value, str):
-                found.append((f"systems/{system.name}/config/{where}", value))
+    for name, texts, named in _configured(task):
+        if name not in skip:
+            found += texts
+            digests += [(f"systems/{name}/config", digest) for digest in named]
     for path, digest in digests:
-        held = _shared.get(digest)
+        held = _shared.get((path, digest))
         if held is None:
-            held = _shared[digest] = [
-                (where, value) for where, _, value in nested(data.content(digest)) if isinstance(value, str)
+            if len(_shared) > KEPT_TASKS:
+                _shared.clear()
+            held = _shared[path, digest] = [
+                (f"{path}/{where}", value) for where, _, value in nested(data.content(digest)) if isinstance(value, str)
             ]
-        found += [(f"{path}/{where}", value) for where, value in held]
+        found += held
     return found
 
 
-_shared: dict[str, list[tuple[str, str]]] = {}
+_shared: dict[tuple[str, str], list[tuple[str, str]]] = {}
+_configs: dict[tuple[str, bytes], tuple[str, list[tuple[str, str]], list[str]]] = {}
+
+
+@once_a_task
+def _configured(task: TaskSpec) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
+    """(system, (path, text) of its configuration, digests of the contents that this names); equal ones are the same object."""
+    found = []
+    for system in task.systems:
+        key = (system.name, marshal.dumps(system.config, 2))
+        if key not in _configs:
+            if len(_configs) > KEPT_TASKS:
+                _configs.clear()
+            texts = [(where, value) for where, _, value in nested(system.config) if isinstance(value, str)]
+            _configs[key] = (
+                system.name,
+                [(f"systems/{system.name}/config/{where}", value) for where, value in texts if not value.startswith("content:")],
+                [value.removeprefix("content:") for _, value in texts if value.startswith("content:")],
+            )
+        found.append(_configs[key])
+    return found
 
 
 def words(text: str) -> list[str]:

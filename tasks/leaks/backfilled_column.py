@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tasks.leaks._types import ColumnHistory, Finding, Leak, LeakInput, Verdict
-from tasks.leaks._walk import Parts, Row
+from tasks.leaks._walk import Row, declared_systems, shown_rows
 
 FEWEST = 10
 """Records with two rows or more from which "constant within every record" says something."""
@@ -56,15 +56,30 @@ def run(data: LeakInput) -> list[Finding]:
 def _shown(data: LeakInput) -> dict[str, tuple[str, ...]]:
     """Field -> tasks whose state holds a value of it."""
 
-    def fields(row: Row) -> dict[str, None]:
-        held = {f"{row.system}.{row.kind}.{leaf.field}" for leaf in row.leaves if leaf.value is not None}
-        return dict.fromkeys(held & data.columns.keys())
+    of_shape: dict[tuple[str, str, tuple[str, ...]], frozenset[str]] = {}
+    of_row: dict[Row, frozenset[str]] = {}
+    of_part: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
 
-    parts = Parts(data, fields)
+    def fields(row: Row) -> frozenset[str]:
+        shape = (row.system, row.kind, tuple([leaf.field for leaf in row.leaves if leaf.value is not None]))
+        if shape not in of_shape:
+            of_shape[shape] = frozenset({f"{row.system}.{row.kind}.{field}" for field in shape[2]} & data.columns.keys())
+        return of_shape[shape]
+
+    def part(digest: str, skipped: frozenset[str]) -> frozenset[str]:
+        rows = shown_rows(data, digest, skipped)
+        for row in rows:
+            if row not in of_row:
+                of_row[row] = fields(row)
+        return frozenset().union(*{of_row[row] for row in rows})
+
     found: dict[str, dict[str, None]] = {}
     for task in data.tasks:
-        for part in parts.of(task):
-            for name in part:
+        skipped = declared_systems(task)
+        for digest in task.state:
+            if (digest, skipped) not in of_part:
+                of_part[digest, skipped] = part(digest, skipped)
+            for name in of_part[digest, skipped]:
                 found.setdefault(name, {})[task.task_id] = None
     return {name: tuple(sorted(ids)) for name, ids in found.items()}
 

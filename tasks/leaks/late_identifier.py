@@ -10,11 +10,15 @@ from datetime import datetime
 
 from tasks.leaks._plant import with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import TOKEN, Found, Parts, Row, bare, fact_texts, must_instant, prompt_texts, shared_texts
+from tasks.leaks._walk import TOKEN, After, Found, Row, bare, fact_texts, must_instant, prompt_texts, shared_texts
 
 _LOOSE = re.compile(
     r"(?:\b([A-Za-z]+(?:[_\- ][A-Za-z]+)*)[_\-:# ]?)?(?<![0-9A-Fa-f])([0-9A-Fa-f]{8})(?![0-9A-Za-z])(?!-[0-9a-f]{4}-)"
 )
+_DIGITS = re.compile(r"[0-9A-Fa-f]{8}")
+"""What every pseudonym holds."""
+FEWEST = 4
+"""Characters of the shortest identifier."""
 _WORD = re.compile(r"[\w][\w.\-/#]*[\w]")
 
 
@@ -34,9 +38,20 @@ def run(data: LeakInput) -> list[Finding]:
         elif len(name) > 3:
             others[name.casefold()] = name
 
+    read: dict[str, list[tuple[datetime, str]]] = {}
+
     def named(text: str) -> list[tuple[datetime, str]]:
         """(first sight, identifier) of each identifier in a text."""
-        if len(text) < 4:
+        held = read.get(text)
+        if held is None:
+            held = read[text] = look(text) if len(text) >= FEWEST else []
+        return held
+
+    def look(text: str) -> list[tuple[datetime, str]]:
+        at = first.get(text)
+        if at is not None and TOKEN.fullmatch(text):
+            return [(at, text)]
+        if not others and not _DIGITS.search(text):
             return []
         held = [(at, text)] if (at := _seen(first, text)) is not None else []
         for token in TOKEN.findall(text):
@@ -50,23 +65,19 @@ def run(data: LeakInput) -> list[Finding]:
             held += [(first[name], name) for word in _WORD.findall(text) if (name := others.get(word.casefold())) is not None]
         return held
 
-    def latest(row: Row) -> dict[str, tuple[datetime, str]]:
-        """Path -> (latest first sight, identifier) of the identifiers in this row."""
-        held: dict[str, tuple[datetime, str]] = {}
-        said = [(f"state/{row.system}/{row.kind}", one) for one in named(row.record_id)]
+    def seen(row: Row) -> list[tuple[datetime, tuple[str, str]]]:
+        """(first sight, (path, identifier)) of the identifiers in this row."""
+        held = [(at, (f"state/{row.system}/{row.kind}", name)) for at, name in named(row.record_id)]
         for leaf in row.leaves:
             if isinstance(leaf.value, str):
-                said += [(leaf.path, one) for one in named(leaf.value)]
+                held += [(at, (leaf.path, name)) for at, name in named(leaf.value)]
             elif not isinstance(leaf.value, bool) and (name := others.get(str(leaf.value))) is not None:
-                said.append((leaf.path, (first[name], name)))
+                held.append((first[name], (leaf.path, name)))
             if leaf.inner:
-                said += [(leaf.path, one) for key in leaf.inner.split("/") for one in named(key)]
-        for path, one in said:
-            held[path] = max(held.get(path, one), one)
+                held += [(at, (leaf.path, name)) for key in leaf.inner.split("/") for at, name in named(key)]
         return held
 
-    parts = Parts(data, latest, max)
-    shared: dict[str, list[tuple[datetime, str]]] = {}
+    states = After(data, seen)
     for task in data.tasks:
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
         said = [("opening", name) for name in (task.opening.requester_id, task.opening.requester_name, task.opening.contact)]
@@ -78,11 +89,8 @@ def run(data: LeakInput) -> list[Finding]:
             end = must_instant(closed, f"{task.task_id}.closed_at")
             told = [*fact_texts(task), *(("requester/facts/question", fact.question) for fact in task.requester.facts)]
             late |= {(path, name) for path, text in told for at, name in named(text) if at > end}
-        for path, text in shared_texts(data, task):
-            if text not in shared:
-                shared[text] = named(text)
-            late |= {(path, name) for at, name in shared[text] if at > cut}
-        late |= {(path, name) for part in parts.of(task) for path, (at, name) in part.items() if at > cut}
+        late |= {(path, name) for path, text in shared_texts(data, task) for at, name in named(text) if at > cut}
+        late |= set(states.of(task, cut))
         for path, name in late:
             found.add(path, f"{_kind(name)} first seen after the cut", [task.task_id])
     return found.findings()

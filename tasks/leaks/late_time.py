@@ -16,9 +16,9 @@ from tasks.leaks._plant import with_field
 from tasks.leaks._times import NO_ZONE, Time, instant, stamps, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import (
+    After,
     Found,
     Leaf,
-    Parts,
     Row,
     declared_systems,
     fact_texts,
@@ -51,41 +51,57 @@ def run(data: LeakInput) -> list[Finding]:
     planned = {name for name, rule in fields.items() if rule.planned_future}
     dated = {name for name, rule in fields.items() if rule.type in ("time", "date")}
 
-    def times(row: Row) -> dict[tuple[str, Time | None], datetime]:
-        """(path, None) -> its latest plain time; (path, time) for each time that could be read in two ways."""
-        held: dict[tuple[str, Time | None], datetime] = {}
-        said = [(f"state/{row.system}/{row.kind}", time) for time in times_in(row.record_id)]
-        for leaf in row.leaves:
-            name = f"{leaf.system}.{leaf.kind}.{leaf.field}"
-            if name not in planned:
-                said += [(leaf.path, time) for time in _times(leaf, is_stamp=name in dated)]
-        for path, time in said:
-            key = (path, time if len(time.readings) > 1 else None)
-            held[key] = max(held.get(key, time.readings[0]), time.readings[0])
-        return held
+    known = data.first_seen
+    read: dict[tuple[str, bool], list[Time]] = {}
 
-    parts = Parts(data, times, max)
+    def times(row: Row) -> list[tuple[datetime, tuple[str, Time]]]:
+        """(latest reading, (path, time)) of every time in a row, the plans of its fields left out."""
+        said = (
+            [(f"state/{row.system}/{row.kind}", time) for time in times_in(row.record_id)] if row.record_id not in known else []
+        )
+        for leaf in row.leaves:
+            if leaf.value is None and not leaf.inner:
+                continue
+            name = f"{row.system}.{row.kind}.{leaf.field}"
+            # What is an identity's pseudonym as a whole says no time, though its digits may read as one.
+            if name in planned or (leaf.value in known and not leaf.inner):
+                continue
+            value, is_stamp = leaf.value, name in dated
+            if leaf.inner or not isinstance(value, str):
+                held = _times(leaf, is_stamp=is_stamp)
+            elif (value, is_stamp) in read:
+                held = read[value, is_stamp]
+            else:
+                held = read[value, is_stamp] = _times(leaf, is_stamp=is_stamp)
+            if held:
+                path = leaf.path
+                said += [(path, time) for time in held]
+        return [(max(time.readings), (path, time)) for path, time in said]
+
+    states = After(data, times)
     shared: dict[str, list[Time]] = {}
+
+    def shared_times(text: str) -> list[Time]:
+        if text not in shared:
+            shared[text] = list(times_in(text))
+        return shared[text]
+
     for task in data.tasks:
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
-        for part in parts.of(task):
-            for (path, unclear), at in part.items():
-                if at > cut and (unclear or Time((at,), 0, clock=True)).after(cut):
-                    found.add(path, "a time after the cut", [task.task_id])
+        for path, time in states.of(task, cut):
+            if time.after(cut):
+                found.add(path, "a time after the cut", [task.task_id])
         if must_instant(task.opening.received_at, f"{task.task_id}.received_at") > cut:
             found.add("opening/received_at", "a time after the cut", [task.task_id])
         for path, text in (*prompt_texts(task), *fact_texts(task)):
             # The requester's answers are later words by nature; what they may not hold are stamps of the handling.
-            for time in times_in(text):
+            for time in shared_times(text):
                 stamped = time.clock and path.startswith("opening") and time.after(cut, timedelta() if time.zone else NO_ZONE)
                 if stamped or (time.after(cut) and _handled(text, time)):
                     found.add(path, "a time after the cut", [task.task_id])
         for path, text in shared_texts(data, task, skip=declared_systems(task)):
-            if path.startswith("systems/"):
-                if text not in shared:
-                    shared[text] = list(times_in(text))
-                if any(time.after(cut) for time in shared[text]):
-                    found.add(path, "a time after the cut", [task.task_id])
+            if path.startswith("systems/") and any(time.after(cut) for time in shared_times(text)):
+                found.add(path, "a time after the cut", [task.task_id])
         for name in data.file_times.get(task.task_id, ()):
             if any(time.after(cut) for time in times_in(name)):
                 found.add("files", "a file's name says a time after the cut", [task.task_id])
@@ -134,7 +150,7 @@ def _times(leaf: Leaf, *, is_stamp: bool) -> list[Time]:
     if len(text) < 6:
         return found
     if isinstance(value, str) and (is_stamp or len(text) < PROSE):
-        whole = instant(text.strip())
+        whole = instant(text.strip()) if text[:1].isdigit() or text[:1].isspace() else None
         if whole is not None:
             return [*found, Time((whole,), 0, clock=True)]
         if is_stamp and re.fullmatch(r"\s*\d+(?:\.\d+)?\s*", text):
