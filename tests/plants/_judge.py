@@ -98,9 +98,9 @@ def plant_into(before: Clean, plant: Plant, seed: int) -> Planted | None:
         return None
 
 
-def judge(before: Clean, plant: Plant, seed: int) -> Judged | None:
+def judge(before: Clean, plant: Plant, seed: int, *, own_only: bool = False) -> Judged | None:
     """None where the clean set has no place for this leak. The checks of the leak's own kind are asked first; the others only
-    where those do not tell it."""
+    where those do not tell it, and not with `own_only`."""
     planted = plant_into(before, plant, seed)
     if planted is None:
         return None
@@ -109,7 +109,7 @@ def judge(before: Clean, plant: Plant, seed: int) -> Judged | None:
     few = 0 < len(planted.tasks) <= FEW
     others = [name for name, check in checks().items() if name not in own and not (few and check.statistical)]
     broken: list[str] = []
-    for names, verdict in ((own, "found"), (others, "by another check")):
+    for names, verdict in ((own, "found"), ([] if own_only else others, "by another check")):
         after = findings_of(planted.data, names)
         broken += [f.check for f in after if f.verdict == "could_not_run"]
         verdicts = SUSPECT if plant.suspect else TELLING

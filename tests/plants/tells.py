@@ -387,7 +387,7 @@ def _fact_slot(edit: Edit, task: TaskSpec, rng: Random) -> None:
 
 # --- the same request, other outcomes ---------------------------------------------------------------------------------
 def _conflict(change: Callable[[str], str], count: int = 1) -> Make:
-    """One request, word for word, with the same state, that ended in two ways on the same side."""
+    """One request, word for word, with the same state and the same answers to questions, that ended in two ways on one side."""
 
     def make(data: LeakInput, rng: Random) -> Planted:
         edit = Edit(data)
@@ -403,11 +403,12 @@ def _conflict(change: Callable[[str], str], count: int = 1) -> Make:
             ]
             if not others:
                 raise UnplantableError("a single class of outcomes")
-            second = rng.choice(others)
+            # The earlier case's state is shown to the later one: nothing in it is from after either cut.
+            first, second = sorted((first, rng.choice(others)), key=lambda t: t.started_at)
             text = f"{letter(rng, 2)} {first.opening.text}"
             edit.opening(first.task_id, text=text)
             edit.opening(second.task_id, text=change(text), subject=first.opening.subject)
-            edit.task(second.task_id, state=first.state, provenance=first.provenance)
+            edit.task(second.task_id, state=first.state, provenance=first.provenance, requester=first.requester)
             named += [first.task_id, second.task_id]
         return Planted(edit.done(), tuple(named))
 
