@@ -41,5 +41,7 @@ class Placed(Frozen):
     slice: Slice
     sha256: str
     """Digest of the task (schemas.taskset.task_digest)."""
+    shown_sha256: str = ""
+    """Digest of the part of it that is shown or judged, which a new delivery of the same record does not change."""
     cluster: str = ""
     """Id that its near-duplicates share; its own where no other request reads the same."""

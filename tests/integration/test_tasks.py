@@ -25,6 +25,7 @@ from tasks.build import build
 from tasks.certified import drafts_dir
 from tasks.explain import explain
 from tasks.ledger import read_ledger
+from tasks.verify import verify
 
 TICKETS = 120
 
@@ -68,6 +69,15 @@ def test_the_task_set_opens_on_both_sides_with_certificates_that_hold(built: Pat
     assert {task.slice for task in train.tasks.values()} == {"train"}
     assert "train" not in {task.slice for task in held.tasks.values()}
     assert not set(train.tasks) & set(held.tasks)
+
+
+def test_what_a_build_writes_is_verified_from_its_folder_alone(built: Path, tmp_path: Path) -> None:
+    """A task of each side: that the whole set is verified is test_verify's, on a set laid out by hand."""
+    elsewhere = Path(shutil.copytree(built, tmp_path / "copied"))
+    for side in ("train", "heldout"):
+        task_id = next(iter(open_taskset(elsewhere, side).tasks))  # type: ignore[arg-type]
+        found = verify(elsewhere, task=task_id, workers=1, quiet=True)
+        assert (found.tasks, found.hold, found.faults) == (1, 1, [])
 
 
 def test_what_a_decision_demands_to_be_read_does_not_tell_the_decision(built: Path) -> None:
