@@ -1,9 +1,11 @@
-"""Two tasks show the same, but for their own ids and clock, and have different outcomes: no agent can be right in both."""
+"""Two tasks show the same, but for their own ids, their clock, case, spacing and punctuation, and have different outcomes: no
+agent can be right in both."""
 
 from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from schemas.files import canonical_json
 from schemas.task import Answer, TaskSpec
@@ -12,6 +14,9 @@ from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import TOKEN, must_instant, words
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
+
+TELLING = 8
+"""Words from which a request says what is wanted."""
 
 
 def run(data: LeakInput) -> list[Finding]:
@@ -27,8 +32,10 @@ def run(data: LeakInput) -> list[Finding]:
             continue
         same: dict[str, list[TaskSpec]] = {}
         for task in alike:
-            same.setdefault(_shown(data, task), []).append(task)
-        for tasks in same.values():
+            for since in (True, False):
+                same.setdefault(f"{since}{_shown(data, task, since=since)}", []).append(task)
+            same.setdefault(canonical_json([_facts(task), task.state, task.policies]), []).append(task)
+        for tasks in {tuple(t.task_id for t in tasks): tasks for tasks in same.values()}.values():
             if len({_outcome(data.answers[t.task_id]) for t in tasks}) > 1:
                 ids = tuple(sorted(t.task_id for t in tasks))
                 detail = f"{len(ids)} tasks alike but for their own ids and clock, different outcomes"
@@ -36,8 +43,11 @@ def run(data: LeakInput) -> list[Finding]:
     return findings
 
 
-def _shown(data: LeakInput, task: TaskSpec) -> str:
-    """All that is shown, with the task's own ids numbered in their order and times told from the cut."""
+def _shown(data: LeakInput, task: TaskSpec, *, since: bool) -> str:
+    """All that is shown, with the task's own ids numbered in their order, and times as they stand or (`since`) told from the cut.
+
+    What the requester can tell is left out where the request itself is long enough to say what is wanted.
+    """
     cut = must_instant(task.started_at, f"{task.task_id}.started_at")
     states = [data.content(digest) for digest in task.state]
     opening = task.opening.model_dump(exclude={"received_at"})
@@ -49,13 +59,17 @@ def _shown(data: LeakInput, task: TaskSpec) -> str:
 
     def told(match: re.Match[str]) -> str:
         at = instant(match[0])
-        return match[0] if at is None else f"{(at - cut).total_seconds():.0f} s"
+        return match[0] if at is None or not since else f"{(at - cut).total_seconds():.0f} s"
 
     # Parts are walked in the order of what they hold, not of ids, which are arbitrary.
-    text = json.dumps([opening, task.requester.model_dump(mode="json"), states, task.policies], sort_keys=True)
+    text = json.dumps([opening, _facts(task), states, task.policies], sort_keys=True)
     for name, stands in own.items():
         text = text.replace(name, stands)
-    return TOKEN.sub(renamed, _STAMP.sub(told, text))
+    return re.sub(r"[\W_]+", " ", TOKEN.sub(renamed, _STAMP.sub(told, text)).casefold())
+
+
+def _facts(task: TaskSpec) -> dict[str, Any] | None:
+    return None if len(words(task.opening.text)) >= TELLING else task.requester.model_dump(mode="json")
 
 
 def _outcome(answer: Answer) -> str:

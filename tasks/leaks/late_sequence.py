@@ -1,23 +1,31 @@
 """A number of a sequence that was given out only after the cut stands in something shown: a later record, or a count of them.
 
-Looked at: fields and ids whose numbers follow time in the records, wherever they are nested, and "ticket no. 4711" in a text.
+Looked at: fields and ids whose numbers follow time in the records, wherever they are nested; in a text, "ticket no. 4711", and a
+number written as the records write it ("INC0004711").
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from itertools import accumulate
 
 from tasks.leaks._plant import with_field
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import TOKEN, Found, Parts, Row, fact_texts, must_instant, prompt_texts
+from tasks.leaks._walk import TOKEN, Found, Parts, Row, fact_texts, must_instant, prompt_texts, rows_of
 
 _CALLED = "|".join(
     rf"(?<={mark})" for mark in (r"[#№]", r"\bno ", r"\bnr ", r"\bno\.", r"\bnr\.", r"\bno\. ", r"\bnr\. ", r"\bnumber ")
 )
 _NUMBER = re.compile(rf"(?:{_CALLED}|(?<![\w.,:/-])(?=\d{{5}}))0*(\d{{3,15}})(?!\w|[.,:/-]\d)", re.IGNORECASE)
 """A number that is called one, or of five digits and more, standing alone."""
+_WRITTEN = re.compile(r"([^\W\d_][^\d\s]{0,7})(\d{2,15})")
+"""A number behind a few letters: "INC0004711", "WO-17"."""
+SAMPLE = 200
+"""Tasks whose states show how numbers are written."""
+FEW = 4
+"""Different letters before the numbers of one sequence; more are no prefix but a part of the name."""
 SPREAD = 3
 """A number this many times the greatest ever given out belongs to no such sequence."""
 
@@ -32,6 +40,7 @@ def run(data: LeakInput) -> list[Finding]:
         reached[name] = ([at for at, _ in ordered], list(accumulate((number for _, number in ordered), max)))
     given = {name: {number for _, number in pairs} for name, pairs in data.sequences.items()}
     spoken = {name: _spoken(name) for name in reached}
+    forms = _forms(data, reached)
 
     def numbers(row: Row) -> dict[tuple[str, str], int]:
         """(path, sequence) -> the greatest number of that sequence in this row."""
@@ -44,6 +53,7 @@ def run(data: LeakInput) -> list[Finding]:
                 said += [(leaf.path, name, n) for n in _numbers(leaf.value)]
             elif isinstance(leaf.value, str):
                 said += [(leaf.path, s, int(m[1])) for s, pattern in spoken.items() for m in pattern.finditer(leaf.value)]
+                said += [(leaf.path, s, int(m[1])) for s, pattern in forms.items() for m in pattern.finditer(leaf.value)]
             if leaf.inner and f"{ids}.{leaf.key}" in reached:
                 said += [(leaf.path, f"{ids}.{leaf.key}", n) for n in _numbers(leaf.value)]
         for path, name, number in said:
@@ -66,7 +76,7 @@ def run(data: LeakInput) -> list[Finding]:
             for number in map(int, _NUMBER.findall(text)):
                 if any(number > limit[name] and number in given[name] for name in limit):
                     found.add(path, "a number that a sequence gave out after the cut", [task.task_id])
-            for name, pattern in spoken.items():
+            for name, pattern in (*spoken.items(), *forms.items()):
                 if any(limit[name] < int(m[1]) <= SPREAD * reached[name][1][-1] for m in pattern.finditer(text)):
                     found.add(path, f"a number of {name} from after the cut", [task.task_id])
     return found.findings()
@@ -78,6 +88,27 @@ def _numbers(value: object) -> list[int]:
     if isinstance(value, int | float):
         return [int(value)]
     return [int(run) for run in re.findall(r"\d+", TOKEN.sub(" ", str(value))) if len(run) <= 15]
+
+
+def _forms(data: LeakInput, names: Iterable[str]) -> dict[str, re.Pattern[str]]:
+    """Sequence -> its numbers as the records write them, where letters stand before the digits."""
+    shapes: dict[str, set[tuple[str, str]]] = {name: set() for name in names}
+    for digest in {digest for task in data.tasks[:SAMPLE] for digest in task.state}:
+        for row in rows_of(data.content, digest):
+            ids = f"{row.system}.{row.kind}"
+            for name, value in ((ids, row.record_id), *((f"{ids}.{leaf.field}", leaf.value) for leaf in row.leaves)):
+                match = _WRITTEN.fullmatch(value) if name in shapes and isinstance(value, str) else None
+                if match is not None:
+                    shapes[name].add((match[1], rf"\d{{{len(match[2])}}}" if match[2].startswith("0") else r"\d+"))
+    return {
+        name: re.compile(
+            rf"(?<!\w)(?:{'|'.join(sorted({re.escape(p) for p, _ in found}))})"
+            rf"({'|'.join(sorted({digits for _, digits in found}))})(?!\w|[.,:/-]\d)",
+            re.IGNORECASE,
+        )
+        for name, found in shapes.items()
+        if 0 < len({prefix for prefix, _ in found}) <= FEW
+    }
 
 
 def _spoken(name: str) -> re.Pattern[str]:

@@ -1,7 +1,9 @@
-"""What a human agent wrote after the cut stands in something shown: a run of six words, or a sentence nearly as it was.
+"""What a human agent wrote after the cut stands in something shown: a run of six words, a sentence, or nearly one.
 
-A sentence is nearly there where a short text is at least 80% like it, or where a record holds four fifths of its own words (in
-any order, over any fields), own being those that the later messages of few cases have.
+A sentence that no agent wrote in another case counts from four words on, and a whole message from six, in the request and in what
+configures the tools; it is no leak where the requester wrote it too, by the records. A sentence is nearly there where a short
+text is at least 80% like it (88% below twelve words), or where a record holds four fifths of its own words (in any order, over
+any fields), own being those that the later messages of few cases have.
 
 Runs that agents write in many cases are house style (a greeting, a closing) and tell nothing; those of policies are known anyway.
 """
@@ -15,7 +17,7 @@ from collections.abc import Mapping
 from schemas.task import TaskSpec
 from tasks.leaks._plant import with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Parts, Row, grams, prompt_texts, words
+from tasks.leaks._walk import Found, Parts, Row, grams, prompt_texts, shared_texts, words
 
 Gram = tuple[str, ...]
 SIZE = 6
@@ -25,11 +27,13 @@ FEWEST = 2
 """Runs that an opening must share: agents say back one run of the request's own ("from A to B and C"), seldom more."""
 QUOTED = re.compile(r"last comment in request\b.*|^\s*>.*?$|^on .{4,80} wrote:.*", re.IGNORECASE | re.DOTALL | re.MULTILINE)
 """What a message repeats of somebody else's: merge notices, quoted lines and replies."""
+SHORTEST_LINE = 4
+"""Words of the shortest sentence that stands in a request whole."""
 FEWEST_WORDS = 6
 """Words of the shortest sentence that is compared whole."""
 LONG = 12
-"""Words of the shortest sentence that an opening may not hold nearly: agents say shorter ones of the request's back."""
-ALIKE = 80
+"""Words of a sentence below which it has to be ALIKE_SHORT: agents say short ones of the request's back in their own words."""
+ALIKE, ALIKE_SHORT = 80, 88
 """Likeness, of 100, from which a text holds a sentence."""
 RARE = 2
 """Cases whose later messages hold a word, up to which it is a sentence's own."""
@@ -62,7 +66,12 @@ def run(data: LeakInput) -> list[Finding]:
         task.task_id: {said for text in data.later_messages.get(task.task_id, ()) for said in _sentences(text)}
         for task in data.tasks
     }
-    told_by = Counter(said for own in sentences.values() for said in own)
+    shorter = {
+        task.task_id: {said for text in data.later_messages.get(task.task_id, ()) for said in _sentences(text, SHORTEST_LINE)}
+        for task in data.tasks
+    }
+    told_by = Counter(said for own in shorter.values() for said in own)
+    configured: dict[str, str] = {}
     of_words = Counter(word for own in sentences.values() for word in {w for said in own for w in said.split()})
     rare = {word for word, count in of_words.items() if count <= RARE and len(word) > 2}
 
@@ -88,7 +97,21 @@ def run(data: LeakInput) -> list[Finding]:
         for part in parts.of(task):
             paths |= {part[gram][1] for gram in own & part.keys() if part[gram][0] < COMMON}
         lines = [said for said in sentences[task.task_id] if told_by[said] < COMMON]
-        paths |= _nearly(task, lines)
+        wrote = f" {' '.join(words(' '.join(data.requester_turns.get(task.task_id, ()))))} "
+        whole = {f" {said} " for said in shorter[task.task_id] if told_by[said] < COMMON and f" {said} " not in wrote}
+        for message in data.later_messages.get(task.task_id, ()):
+            said = words(QUOTED.sub(" ", message))
+            if len(said) >= SIZE and (line := f" {' '.join(said)} ") not in wrote:
+                whole.add(line)
+        if whole:
+            texts = [(path, f" {' '.join(words(text))} ") for path, text in prompt_texts(task)]
+            for path, text in shared_texts(data, task):
+                if path.startswith("systems/") and len(text) >= SHORTEST:
+                    if text not in configured:
+                        configured[text] = f" {' '.join(words(text))} "
+                    texts.append((path, configured[text]))
+            paths |= {path for path, text in texts if any(said in text for said in whole)}
+        paths |= _nearly(task, [said for said in shorter[task.task_id] if told_by[said] < COMMON], wrote)
         for bag in bags.of(task) if lines else ():
             paths |= _scattered(bag, lines, rare)
         for text in episodes.get(task.task_id, ()):
@@ -99,15 +122,15 @@ def run(data: LeakInput) -> list[Finding]:
     return found.findings()
 
 
-def _sentences(text: str) -> set[str]:
-    """A message's sentences of FEWEST_WORDS words and more, as words in one case, without what it quotes."""
+def _sentences(text: str, fewest: int = FEWEST_WORDS) -> set[str]:
+    """A message's sentences of `fewest` words and more, as words in one case, without what it quotes."""
     found = (" ".join(words(part)) for part in re.split(r"[.!?\n;]+", QUOTED.sub(" ", text)))
-    return {said for said in found if len(said.split()) >= FEWEST_WORDS}
+    return {said for said in found if len(said.split()) >= fewest}
 
 
-def _nearly(task: TaskSpec, lines: list[str]) -> set[str]:
-    """Paths of short texts that are at least ALIKE like a sentence. The requester's later turns are not among them: people say
-    each other's words again, and what a turn may not tell of the outcome is another check's."""
+def _nearly(task: TaskSpec, lines: list[str], wrote: str) -> set[str]:
+    """Paths of short texts that are like a sentence which nothing is like that the requester wrote. The requester's later turns
+    are not among them: people say each other's words again, and what a turn may not tell of the outcome is another check's."""
     from rapidfuzz import fuzz
 
     texts = [*prompt_texts(task), ("opening/requester_name", task.opening.requester_name)]
@@ -115,10 +138,11 @@ def _nearly(task: TaskSpec, lines: list[str]) -> set[str]:
     for path, text in texts:
         plain = " ".join(words(text))
         for said in lines:
+            alike = ALIKE if len(said.split()) >= LONG else ALIKE_SHORT
             if (
-                len(said.split()) >= LONG
-                and len(plain) >= ALIKE / 100 * len(said)
-                and fuzz.partial_ratio(said, plain, score_cutoff=ALIKE)
+                len(plain) >= alike / 100 * len(said)
+                and fuzz.partial_ratio(said, plain, score_cutoff=alike)
+                and not fuzz.partial_ratio(said, wrote, score_cutoff=alike)
             ):
                 found.add(path)
     return found

@@ -338,3 +338,54 @@ def test_the_class_of_the_outcome_tells_on_the_record_decided_about_and_not_in_a
     kind = SMALL.answers[task.task_id].outcome_class
     assert found("outcome_literal", with_field(SMALL, 0, "orders", "order", "status", kind)) == {"failed"}
     assert found("outcome_literal", with_field(SMALL, 0, "accounts", "account", "way", kind)) == {"passed"}
+
+
+def test_a_sentence_of_the_answer_is_found_in_a_quotation_and_in_what_configures_a_tool_and_is_free_to_who_wrote_it() -> None:
+    task = SMALL.tasks[0]
+    message = SMALL.later_messages[task.task_id][0]
+    line = message.split(". ")[1]
+    quoted = "\n".join(f"> {part}" for part in message.split(". "))
+    assert found("resolution_text", with_text(SMALL, 0, lambda text: f"{text}\n\n{quoted}")) == {"failed"}
+    wrong = " ".join(word[1::-1] + word[2:] if n % 4 == 0 else word for n, word in enumerate(line.split()[:9]))
+    brief = replace(SMALL, later_messages={**SMALL.later_messages, task.task_id: (" ".join(line.split()[:9]),)})
+    slips = with_text(brief, 0, lambda text: f"{text} {wrong}")
+    assert found("resolution_text", slips) == {"failed"}
+    said = {task.task_id: (slips.tasks[0].opening.text,)}
+    assert found("resolution_text", replace(slips, requester_turns=said)) == {"passed"}
+    tool = SystemRef(name="desk", plugin="helpdesk", config={"tools": [{"description": f"For example: {line}"}]})
+    described = with_task(SMALL, 0, lambda one: one.model_copy(update={"systems": (*one.systems, tool)}))
+    assert found("resolution_text", described) == {"failed"}
+
+
+def test_the_same_request_on_the_same_state_with_another_outcome_conflicts_however_it_is_punctuated() -> None:
+    first = SMALL.tasks[0]
+    other = next(
+        i for i, t in enumerate(SMALL.tasks) if t.workflow == first.workflow and code_of(t.task_id) != code_of(first.task_id)
+    )
+    text, subject = first.opening.text.upper().replace(". ", " !  "), first.opening.subject
+    twin = with_task(
+        SMALL,
+        other,
+        lambda task: task.model_copy(
+            update={
+                "state": first.state,
+                "policies": first.policies,
+                "opening": task.opening.model_copy(update={"text": text, "subject": subject}),
+            }
+        ),
+    )
+    assert found("conflicting_outcome", twin) == {"failed"}
+    assert found("conflicting_outcome", with_task(twin, other, lambda t: t.model_copy(update={"policies": ()}))) == {"passed"}
+
+
+def code_of(task_id: str) -> str:
+    return SMALL.answers[task_id].outcome.code
+
+
+@pytest.mark.parametrize(("written", "verdict"), [("WO-0000900", "failed"), ("wo-0000900", "failed"), ("XY-0000900", "passed")])
+def test_a_later_number_is_found_in_a_text_as_the_records_write_it(written: str, verdict: str) -> None:
+    task = SMALL.tasks[0]
+    data = with_field(SMALL, 0, "orders", "order", "slip", "WO-0000017")
+    pairs = ((task.started_at, 17), ((cut_of(SMALL) + timedelta(days=2)).isoformat(), 901))
+    data = replace(data, sequences={"orders.order.slip": pairs})
+    assert found("late_sequence", with_text(data, 0, lambda text: f"{text} See also {written}.")) == {verdict}

@@ -94,7 +94,7 @@ def test_later_changes_kept_in_an_untracked_file_are_found(repository: tuple[Pat
 
 
 def test_another_clone_below_the_folder_may_hold_what_the_base_holds_and_no_more(repository: tuple[Path, str]) -> None:
-    folder, base = repository
+    folder, _ = repository
     git(folder, "clone", "-q", str(folder), "vendor/copy")
     assert lying_beside(repository) == set()
     committed(folder / "vendor" / "copy", "a = 3\n")
