@@ -30,7 +30,7 @@ from tasks.holdout import SLICES
 from tasks.ledger import counts_of, difficulty_shares, funnel_table, read_ledger
 from tasks.merged import merged_of
 from tasks.policy import check_clauses, versions_of
-from tasks.portions import part_events
+from tasks.portions import part_events, portion_size
 from tasks.publish import write_taskset
 from tasks.report import verdict
 from tasks.shard import DECLARED, Draft, ShardWork, outcome_codes
@@ -120,10 +120,11 @@ def _draft_shards(spec: Spec, source: Path) -> list[StageShard]:
 
 def _portions(by_organisation: Mapping[str, list[str]]) -> list[list[str]]:
     portions: list[list[str]] = [[]]
+    size = portion_size(sum(map(len, by_organisation.values())), SHARD)
     for organisation in sorted(by_organisation):
         ids = sorted(by_organisation[organisation])
         for start in range(0, len(ids), LARGEST):
-            if len(portions[-1]) >= SHARD:
+            if len(portions[-1]) >= size:
                 portions.append([])
             portions[-1] += ids[start : start + LARGEST]
     return portions

@@ -8,10 +8,14 @@ but a few.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from schemas.errors import StageError
 from schemas.records import CodeBook
+from tasks.cut_fold import Counter, Tied, text_of
 
 COUNTED = "counted"
 """`known_at` of such a field within the fold: the log's rows of it are passed over."""
@@ -48,64 +52,56 @@ def aggregates(codebook: CodeBook, record: tuple[str, str]) -> list[tuple[str, s
 def declare(con: Any, codebook: CodeBook, record: tuple[str, str]) -> None:
     """Table `aggregates`, by the numbers of the table `rules`."""
     con.execute("CREATE OR REPLACE TEMP TABLE aggregates(fld INTEGER, by_fld INTEGER, of_fld INTEGER)")
+    declared = aggregates(codebook, record)
+    if not declared:
+        return
     numbers = {".".join(key): fld for fld, *key in con.execute("SELECT fld, system, kind, field FROM rules").fetchall()}
-    for name, _, _, by, of in aggregates(codebook, record):
+    for name, _, _, by, of in declared:
         con.execute("INSERT INTO aggregates VALUES (?, ?, ?)", [numbers[name], numbers[by], numbers[of] if of else None])
 
 
-COUNTING = """
-CREATE OR REPLACE TEMP TABLE counting AS
-SELECT DISTINCT g.fld, o.rec AS owner, o.own, e.rec AS counted
+_COUNTING = """
+SELECT DISTINCT g.fld, o.rec AS owner, e.rec AS counted
 FROM aggregates g JOIN rules u ON u.fld = g.fld JOIN ev e ON e.fld = g.by_fld
 JOIN recs r ON r.rec = e.rec
 JOIN recs o ON o.system = u.system AND o.kind = u.kind AND o.record_id = json_extract_string(e.v, '$')
   AND o.organisation IS NOT DISTINCT FROM r.organisation
 """
-"""Which record may ever count for which: by every value that the naming field has had."""
-_UP = """
-INSERT INTO touched SELECT DISTINCT t.no, t.cut, c.owner FROM touched t JOIN counting c ON c.counted = t.rec AND NOT c.own
-EXCEPT SELECT no, cut, rec FROM touched
-"""
-_DOWN = """
-INSERT INTO touched SELECT DISTINCT t.no, t.cut, c.counted FROM touched t JOIN counting c ON c.owner = t.rec
-EXCEPT SELECT no, cut, rec FROM touched
-"""
 
 
-def widen(con: Any) -> None:
-    """Adds to `touched` the records whose count may have changed, and all that they count: a count needs every one of them."""
-    if not con.execute("SELECT count(*) FROM aggregates").fetchone()[0]:
-        return
-    con.execute(_UP)
-    while con.execute(_DOWN).fetchone()[0]:
-        pass
+def counters(con: Any) -> list[Counter]:
+    """The declared ones, by the numbers of the table `rules`."""
+    return [Counter(*row) for row in con.execute("SELECT fld, by_fld, of_fld FROM aggregates ORDER BY fld").fetchall()]
 
 
-TOTALS = """
-CREATE OR REPLACE TEMP TABLE totals AS
-WITH candidates AS (
-  SELECT g.fld, g.of_fld, a.no, a.rec, b.rec AS counted, l.v AS link, l.p AS link_p, s.v AS amount, s.p AS amount_p,
-    o.record_id, x.fld IS NOT NULL AS unclear_link, y.fld IS NOT NULL OR coalesce(s.v, 'null') = 'null' AS unclear_amount
-  FROM aggregates g JOIN rules u ON u.fld = g.fld
-  JOIN recs o ON o.system = u.system AND o.kind = u.kind JOIN alive a ON a.rec = o.rec
-  LEFT JOIN counting c ON c.fld = g.fld AND c.owner = a.rec
-  LEFT JOIN alive b ON b.no = a.no AND b.rec = c.counted
-  LEFT JOIN fields l ON l.no = a.no AND l.rec = b.rec AND l.fld = g.by_fld AND l.rn = 1
-  LEFT JOIN fields s ON s.no = a.no AND s.rec = b.rec AND s.fld = g.of_fld AND s.rn = 1
-  LEFT JOIN ambiguous x ON x.no = a.no AND x.rec = b.rec AND x.fld = g.by_fld
-  LEFT JOIN ambiguous y ON y.no = a.no AND y.rec = b.rec AND y.fld = g.of_fld
-), told AS (
-  SELECT *, coalesce(json_extract_string(link, '$') = record_id, false) AS counts FROM candidates
-)
-SELECT fld, no, rec,
-  bool_or(unclear_link AND counted IS NOT NULL)
-    OR (any_value(of_fld) IS NOT NULL AND bool_or(counts AND unclear_amount)) AS unclear,
-  CASE WHEN any_value(of_fld) IS NULL THEN count(*) FILTER (counts)::VARCHAR
-    ELSE coalesce(sum(CAST(amount AS HUGEINT)) FILTER (counts AND NOT unclear_amount), 0)::VARCHAR END AS v,
-  '[' || coalesce(string_agg(to_json(coalesce(amount_p, link_p)), ',' ORDER BY coalesce(amount_p, link_p)) FILTER (counts), '')
-    || ']' AS p
-FROM told GROUP BY fld, no, rec
-"""
-"""Value and sources of each counter of a record in a state; `unclear` where a tie leaves it open whether a record counts, or how
-much."""
-UNCLEAR = "INSERT INTO ambiguous SELECT no, rec, fld, p FROM totals WHERE unclear"
+def counting(con: Any) -> list[tuple[int, int, int]]:
+    """(counter's field, its record, a record that may ever count for it), by every value that the naming field has had."""
+    return [tuple(row) for row in con.execute(_COUNTING).fetchall()]
+
+
+def total(record_id: str, summed: bool, seen: Iterable[tuple[Any, Any]]) -> tuple[str, str, bool]:
+    """(value, list of its sources, whether it is unclear) of a counter of `record_id`, both as JSON.
+
+    `seen` are (naming field, amount) of each record that may count, as (value, source), or None where the log holds none. It is
+    unclear where a tie leaves it open whether a record counts, or how much.
+    """
+    count = amount = 0
+    unclear = False
+    sources: list[str] = []
+    for link, worth in seen:
+        unclear |= link is not None and isinstance(link[0], Tied)
+        if link is None or text_of(_value(link)) != record_id:
+            continue
+        count += 1
+        source = worth[1] if worth is not None and worth[1] is not None else link[1]
+        if source is not None:
+            sources.append(source)
+        if summed and (worth is None or isinstance(worth[0], Tied) or worth[0] == "null"):
+            unclear = True
+        elif summed:
+            amount += int(Decimal(worth[0]).to_integral_value(ROUND_HALF_UP))
+    return str(amount if summed else count), f"[{','.join(sorted(sources, key=json.loads))}]", unclear
+
+
+def _value(told: Any) -> str | None:
+    return told[0].value if isinstance(told[0], Tied) else told[0]

@@ -15,6 +15,13 @@ from typing import Any
 from tasks.case import Clean
 from tasks.cut import connect
 
+SHARES = 32
+"""Portions that keep a machine's workers busy."""
+LARGEST = 1000
+"""Candidates of a portion."""
+OWN_PART = 0.75
+"""Of the memory limit, what DuckDB is told: files that it is writing and its notes on what it has spilled are not counted by it,
+nor is Python."""
 FLUSHED = 50_000
 """Rows that are held back before they are written."""
 
@@ -51,21 +58,28 @@ DROP TABLE asked
 """
 
 
+def portion_size(candidates: int, least: int) -> int:
+    """Candidates of a portion, `least` or more: a portion has its fixed price, so those of a large set are larger."""
+    return max(least, min(LARGEST, candidates // SHARES))
+
+
 def part_events(
     clean: Clean,
     portions: Iterable[Sequence[str]],
     folder: Path,
     *,
     groups: Mapping[str, str],
-    memory_limit: str = "1GB",
+    memory_mb: int = 1000,
 ) -> list[Path]:
     """Writes `folder/<number>/events/*.parquet` for each portion of record ids; returns these folders, in order.
 
-    `folder` is made anew. The order of the rows within a portion means nothing.
+    `folder` is made anew. The order of the rows within a portion means nothing. The process keeps to about `memory_mb` and what
+    it held before (the keys and what is spilled from the sort included), whatever the size of the log.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    con = connect(clean.folder, memory_limit=memory_limit, spill=folder / ".spill")
+    con = connect(clean.folder, memory_limit=f"{int(memory_mb * OWN_PART)}MB", spill=folder / ".spill", apart=True)
+    con.execute("SET enable_external_file_cache=false")
     count = _keys(con, clean, portions, groups)
     con.execute(f"SET partitioned_write_flush_threshold={FLUSHED}")
     target = str(folder / ".parts").replace("'", "''")

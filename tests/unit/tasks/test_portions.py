@@ -39,7 +39,7 @@ def test_a_portion_holds_its_organisations_cases_requesters_and_what_was_written
     write_table(frame(records, RECORD_COLUMNS), tmp_path / "records.parquet")
     clean = Clean(tmp_path, BOOK, RECORD)
     # O2 was merged with O3: their cases see the records of both.
-    logs = part_events(clean, [["T1"], ["T2"], []], tmp_path / "portions", groups={"O2": "O2", "O3": "O2"}, memory_limit="200MB")
+    logs = part_events(clean, [["T1"], ["T2"], []], tmp_path / "portions", groups={"O2": "O2", "O3": "O2"}, memory_mb=200)
     found = [
         set(Clean(tmp_path, BOOK, RECORD, log).events().select("record_id").collect()["record_id"].to_list()) for log in logs
     ]
