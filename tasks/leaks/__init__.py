@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -34,11 +35,16 @@ def run_leaks(data: LeakInput, spec: Spec, *, only: tuple[str, ...] = (), today:
 
 def run_check(check: Leak, data: LeakInput) -> list[Finding]:
     """Findings of one check: "passed" where it found nothing, "could_not_run" where it broke off."""
+    collecting = gc.isenabled()
+    gc.disable()  # what a check makes holds no cycle, and there is much of it: looking for some takes a fifth of the time
     try:
         found = check.run(data)
     except Exception as error:
         # Whatever stops a check, the set is not shown to be clean: it reads "could not run", and the build goes on to its report.
         return [Finding(check.name, "could_not_run", detail=f"{type(error).__name__}: {error}")]
+    finally:
+        if collecting:
+            gc.enable()
     return found or [Finding(check.name, "passed", detail=f"{len(data.tasks)} tasks")]
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
 
 HORIZON = timedelta(days=20 * 365)
 """A time further after the cut than this is a mark for "never" (9999-12-31) or an ordinary number, and tells nothing."""
@@ -53,6 +53,9 @@ _PATTERNS = [
     re.compile(rf"(?<![\w-]){_YEAR}-(?P<o>[0-3]\d\d)(?:{_CLOCK})?(?![\w-])", _FLAGS),
     re.compile(rf"(?<![\d.,/-])(?P<d>\d\d?)(?P<s>[-/.])(?P<m>\d\d?)(?P=s)(?P<y>\d\d)(?![\d/-]|[.,]\d)(?:{_CLOCK})?", _FLAGS),
 ]
+_NUMBERS_ALONE = [pattern for pattern in _PATTERNS if "n" not in pattern.groupindex]
+_MONTH_WORD = re.compile(rf"(?:{_MONTH})\b")
+"""In lower case, so that the search may skip to the first letters; every pattern with a month's name has it end a word."""
 _DAY_FIRST, _TWO_DIGITS = _PATTERNS[1], _PATTERNS[9]
 _EPOCH = re.compile(r"(?<![\w.,+-])(?P<s>(?:1[2-9]|20)\d{8})(?P<f>\d{3}|\d{6}|\d{9}|\.\d{1,9})?(?![\w-]|[.,]\d)")
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[167][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b", _FLAGS)
@@ -62,9 +65,9 @@ _ANY = re.compile(r"\d\d|-[167][0-9a-fA-F]{3}-|0[0-9A-Z]{25}")
 _QUICK = re.compile(
     r"(?:19|20)\d\d|1[2-9]\d{8}|\d\d?[-/.]\d\d?[-/.]\d\d|'\d\d|[0-9a-f]{4}-[167][0-9a-f]{3}-|0[0-9A-Z]{25}", _FLAGS
 )
-_PAIR = re.compile(r"(?<!\d)\d\d")
-_MONTH_BEFORE = re.compile(rf"(?:{_MONTH})\W{{0,3}}$", _FLAGS)
-_BEFORE = max(map(len, _MONTHS)) + 3
+_NUMBER = re.compile(r"(?<=[^\W\d_]{3})\W{0,3}\d\d")
+_MONTH_BEFORE = re.compile(rf"(?:{_MONTH})$", _FLAGS)
+_BEFORE = max(map(len, _MONTHS))
 
 
 def _may_hold(text: str) -> bool:
@@ -72,7 +75,7 @@ def _may_hold(text: str) -> bool:
     if not _ANY.search(text):
         return False
     return _QUICK.search(text) is not None or any(
-        _MONTH_BEFORE.search(text[max(0, pair.start() - _BEFORE) : pair.start()]) for pair in _PAIR.finditer(text)
+        _MONTH_BEFORE.search(text[max(0, number.start() - _BEFORE) : number.start()]) for number in _NUMBER.finditer(text)
     )
 
 
@@ -80,8 +83,7 @@ _GREGORIAN = datetime(1582, 10, 15, tzinfo=UTC)
 _UNIX = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Time:
+class Time(NamedTuple):
     """A time found in a text."""
 
     readings: tuple[datetime, ...]
@@ -112,7 +114,8 @@ def times_in(text: str) -> Iterator[Time]:
     if not _may_hold(text):
         return
     taken: list[tuple[int, int]] = []
-    for pattern in _PATTERNS:
+    named = _MONTH_WORD.search(text.lower()) is not None
+    for pattern in _PATTERNS if named else _NUMBERS_ALONE:
         for match in pattern.finditer(text):
             if any(a < match.end() and match.start() < b for a, b in taken):
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -76,6 +76,11 @@ class Row:
     leaves: tuple[Leaf, ...]
     fields: tuple[str, ...] = ()
     """Names of the row's fields, those that hold an empty list or object too."""
+
+    @property
+    def path(self) -> str:
+        """Without the record's id, as of its leaves."""
+        return f"state/{self.system}/{self.kind}"
 
 
 _rows: dict[tuple[str, str], dict[bytes, Row]] = {}
@@ -241,7 +246,7 @@ class After(Generic[V]):
             if row not in self._latest:
                 held = self._of_row[row] = self._make(row)
                 self._latest[row] = max((at for at, _ in held), default=_NEVER)
-        return max((self._latest[row] for row in rows), default=_NEVER)
+        return max([self._latest[row] for row in rows], default=_NEVER)
 
 
 def opened(path: str, text: str) -> list[tuple[str, str]]:
@@ -275,10 +280,10 @@ def shared_texts(data: LeakInput, task: TaskSpec, *, skip: frozenset[str] = froz
     the systems `skip`), the sentences of rules. Each content is walked once."""
     found = [(f"rules/{rule.id}", rule.sentence) for rule in task.rules]
     digests = [(f"policies/{digest[:12]}", digest) for digest in task.policies]
-    for name, texts, named in _configured(task):
-        if name not in skip:
-            found += texts
-            digests += [(f"systems/{name}/config", digest) for digest in named]
+    for config in configured(task):
+        if config.system not in skip:
+            found += config.texts
+            digests += [(f"systems/{config.system}/config", digest) for digest in config.contents]
     for path, digest in digests:
         held = _shared.get((path, digest))
         if held is None:
@@ -292,12 +297,26 @@ def shared_texts(data: LeakInput, task: TaskSpec, *, skip: frozenset[str] = froz
 
 
 _shared: dict[tuple[str, str], list[tuple[str, str]]] = {}
-_configs: dict[tuple[str, bytes], tuple[str, list[tuple[str, str]], list[str]]] = {}
+
+
+@dataclass(slots=True, eq=False)
+class Config:
+    """What configures a system of some tasks; that of another task, if it is the same, is the same object."""
+
+    system: str
+    value: Mapping[str, Any]
+    texts: list[tuple[str, str]]
+    """(path, text) of every text in it."""
+    contents: list[str]
+    """Digests of the contents that it names."""
+
+
+_configs: dict[tuple[str, bytes], Config] = {}
 
 
 @once_a_task
-def _configured(task: TaskSpec) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
-    """(system, (path, text) of its configuration, digests of the contents that this names); equal ones are the same object."""
+def configured(task: TaskSpec) -> list[Config]:
+    """The configuration of each of the task's systems."""
     found = []
     for system in task.systems:
         key = (system.name, marshal.dumps(system.config, 2))
@@ -305,8 +324,9 @@ def _configured(task: TaskSpec) -> list[tuple[str, list[tuple[str, str]], list[s
             if len(_configs) > KEPT_TASKS:
                 _configs.clear()
             texts = [(where, value) for where, _, value in nested(system.config) if isinstance(value, str)]
-            _configs[key] = (
+            _configs[key] = Config(
                 system.name,
+                system.config,
                 [(f"systems/{system.name}/config/{where}", value) for where, value in texts if not value.startswith("content:")],
                 [value.removeprefix("content:") for _, value in texts if value.startswith("content:")],
             )

@@ -9,14 +9,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
 
 from schemas.task import TaskSpec
 from tasks.leaks._literals import coined, plain
 from tasks.leaks._plant import with_content, with_task
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Parts, Row
+from tasks.leaks._walk import Config, Found, Parts, Row, configured
 
-_JSON_KEY = re.compile(r'\\?"([\w .-]{3,40})\\?"\s*:')
+_JSON_KEY = re.compile(r'"([\w .-]{3,40})\\?"\s*:')
 KEYS = frozenset(
     (
         "outcome",
@@ -57,24 +58,29 @@ def run(data: LeakInput) -> list[Finding]:
     held: dict[str, set[str]] = {}
     orders: dict[tuple[str, str], Counter[tuple[str, ...]]] = {}
     listing: list[tuple[str, str, str, tuple[str, ...]]] = []
+    configs: dict[Config, tuple[list[str], list[str], list[str]]] = {}
     for task in data.tasks:
         digests = list(task.policies)
-        for system in task.systems:
-            digests += [
-                v.removeprefix("content:") for _, v in _pairs(system.config) if isinstance(v, str) and v.startswith("content:")
-            ]
-            for name in {key for key, _ in _pairs(system.config) if plain(key) in keys}:
-                found.add(f"systems/{system.name}/config/{name}", "a key of the grader's", [task.task_id])
-            listed = {v for _, v in _pairs(system.config) if isinstance(v, str)} & set(data.code_book.outcomes)
-            own = listed & workflows.get(task.workflow, set())
-            shown_codes = tuple(
-                v for _, v in _pairs(system.config) if isinstance(v, str) and v in workflows.get(task.workflow, ())
-            )
-            orders.setdefault((task.workflow, system.name), Counter())[shown_codes] += 1
-            listing.append((task.task_id, task.workflow, system.name, shown_codes))
+        for system in configured(task):
+            if system not in configs:
+                pairs = list(_pairs(system.value))
+                texts = [v for _, v in pairs if isinstance(v, str)]
+                configs[system] = (
+                    [v.removeprefix("content:") for v in texts if v.startswith("content:")],
+                    sorted({key for key, _ in pairs if plain(key) in keys}),
+                    [v for v in texts if v in data.code_book.outcomes],
+                )
+            contents, names, listed = configs[system]
+            digests += contents
+            for name in names:
+                found.add(f"systems/{system.system}/config/{name}", "a key of the grader's", [task.task_id])
+            shown_codes = tuple(v for v in listed if v in workflows.get(task.workflow, ()))
+            own = set(shown_codes)
+            orders.setdefault((task.workflow, system.system), Counter())[shown_codes] += 1
+            listing.append((task.task_id, task.workflow, system.system, shown_codes))
             # A tool that lists every code tells nothing; one that lists the right one alone does.
             if len(own) == 1 and len(workflows[task.workflow]) > 1:
-                found.add(f"systems/{system.name}/config", "lists one outcome code of the workflow alone", [task.task_id])
+                found.add(f"systems/{system.system}/config", "lists one outcome code of the workflow alone", [task.task_id])
         for name in {name for part in parts.of(task) for name in part}:
             found.add(f"content/{name}", "a key of the grader's", [task.task_id])
         for digest in digests:
@@ -88,7 +94,9 @@ def run(data: LeakInput) -> list[Finding]:
             found.add(f"systems/{name}/config", "lists the workflow's codes unlike its other tasks", [task_id])
     for file, text in sorted(data.files.items()):
         if file.endswith(OPEN_FILES):
-            for name in sorted({m[1] for m in _JSON_KEY.finditer(text) if plain(m[1]) in keys}):
+            # No key goes over a brace, and most tasks hold the same objects: each is looked at once.
+            named = {key for part in set(text.split("{")) for key in _JSON_KEY.findall(part)}
+            for name in sorted(key for key in named if plain(key) in keys):
                 found.add(f"{file}/{name}", "a key of the grader's", [])
     _rows(data, found)
     _amounts(data, found)
@@ -100,6 +108,18 @@ def _rows(data: LeakInput, found: Found) -> None:
     Files of the training side hold no held-out task; lists and manifests of either side hold no outcome code."""
     in_text = coined(data.code_book.outcomes)
     held = {task.task_id for task in data.tasks if data.held_out(task)}
+    clean: set[str] = set()
+
+    def codes(settings: dict[str, Any], where: str, task_id: list[str]) -> None:
+        # Most tasks are run alike, so that most settings are looked at once.
+        if in_text is None or (whole := repr(settings)) in clean:
+            return
+        told = [key for key, value in settings.items() if value and in_text.search(json.dumps(to_jsonable_python(value)))]
+        if not told:
+            clean.add(whole)
+        for key in told:
+            found.add(f"{where}/{key}", "an outcome code among the settings of a task", task_id)
+
     for file, text in sorted(data.files.items()):
         if file.startswith("train/"):
             # A row is of the task that it names; a duplicate's name in a list of clusters is no row.
@@ -110,14 +130,17 @@ def _rows(data: LeakInput, found: Found) -> None:
             found.add(file, "an outcome code in a list of tasks", [])
     for file, text in sorted(data.files.items()):
         for line in text.splitlines() if file.endswith(OPEN_FILES[0]) else ():
-            row = json.loads(line)
-            task_id = [str(row["task_id"])] if "task_id" in row else []
-            for key in _beyond(row):
-                found.add(f"{file}/{key}", "a key that no task has", task_id)
-            _codes({key: row.get(key) for key in SETTINGS}, in_text, file, task_id, found)
+            try:
+                one = TaskSpec.model_validate_json(line)
+                codes({key: getattr(one, key) for key in SETTINGS}, file, [one.task_id])
+            except ValidationError as error:
+                row = json.loads(line)
+                task_id = [str(row["task_id"])] if "task_id" in row else []
+                for key in _beyond(error):
+                    found.add(f"{file}/{key}", "a key that no task has", task_id)
+                codes({key: row.get(key) for key in SETTINGS}, file, task_id)
     for task in data.tasks:
-        settings = task.model_dump(mode="json", include=set(SETTINGS))
-        _codes(settings, in_text, "task", [task.task_id], found)
+        codes({key: getattr(task, key) for key in SETTINGS}, "task", [task.task_id])
 
 
 def _amounts(data: LeakInput, found: Found) -> None:
@@ -138,20 +161,10 @@ def _amounts(data: LeakInput, found: Found) -> None:
                 found.add(f"forms/{kind}", "a number that only held-out answers hold", [])
 
 
-def _beyond(row: Any) -> list[str]:
+def _beyond(error: ValidationError) -> list[str]:
     """Keys of a row, at any depth, that the type of a task does not know."""
-    try:
-        TaskSpec.model_validate(row)
-    except ValidationError as error:
-        places = [fault["loc"] for fault in error.errors() if fault["type"] == "extra_forbidden"]
-        return sorted({"/".join("*" if isinstance(step, int) else step for step in place) for place in places})
-    return []
-
-
-def _codes(settings: dict[str, Any], in_text: re.Pattern[str] | None, where: str, task_id: list[str], found: Found) -> None:
-    for key, value in settings.items():
-        if in_text is not None and value and in_text.search(json.dumps(value)):
-            found.add(f"{where}/{key}", "an outcome code among the settings of a task", task_id)
+    places = [fault["loc"] for fault in error.errors() if fault["type"] == "extra_forbidden"]
+    return sorted({"/".join("*" if isinstance(step, int) else step for step in place) for place in places})
 
 
 def _pairs(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:

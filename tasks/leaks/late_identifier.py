@@ -10,7 +10,7 @@ from datetime import datetime
 
 from tasks.leaks._plant import with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import TOKEN, After, Found, Row, bare, fact_texts, must_instant, prompt_texts, shared_texts
+from tasks.leaks._walk import TOKEN, After, Found, Leaf, Row, bare, fact_texts, must_instant, prompt_texts, shared_texts
 
 _LOOSE = re.compile(
     r"(?:\b([A-Za-z]+(?:[_\- ][A-Za-z]+)*)[_\-:# ]?)?(?<![0-9A-Fa-f])([0-9A-Fa-f]{8})(?![0-9A-Za-z])(?!-[0-9a-f]{4}-)"
@@ -65,16 +65,18 @@ def run(data: LeakInput) -> list[Finding]:
             held += [(first[name], name) for word in _WORD.findall(text) if (name := others.get(word.casefold())) is not None]
         return held
 
-    def seen(row: Row) -> list[tuple[datetime, tuple[str, str]]]:
-        """(first sight, (path, identifier)) of the identifiers in this row."""
-        held = [(at, (f"state/{row.system}/{row.kind}", name)) for at, name in named(row.record_id)]
+    def seen(row: Row) -> list[tuple[datetime, tuple[Leaf | Row, str]]]:
+        """(first sight, (where, identifier)) of the identifiers in this row."""
+        held: list[tuple[datetime, tuple[Leaf | Row, str]]] = [(at, (row, name)) for at, name in named(row.record_id)]
         for leaf in row.leaves:
-            if isinstance(leaf.value, str):
-                held += [(at, (leaf.path, name)) for at, name in named(leaf.value)]
-            elif not isinstance(leaf.value, bool) and (name := others.get(str(leaf.value))) is not None:
-                held.append((first[name], (leaf.path, name)))
+            value = leaf.value
+            if isinstance(value, str):
+                for at, name in named(value):
+                    held.append((at, (leaf, name)))
+            elif value is not None and not isinstance(value, bool) and (other := others.get(str(value))) is not None:
+                held.append((first[other], (leaf, other)))
             if leaf.inner:
-                held += [(at, (leaf.path, name)) for key in leaf.inner.split("/") for at, name in named(key)]
+                held += [(at, (leaf, name)) for key in leaf.inner.split("/") for at, name in named(key)]
         return held
 
     states = After(data, seen)
@@ -90,7 +92,7 @@ def run(data: LeakInput) -> list[Finding]:
             told = [*fact_texts(task), *(("requester/facts/question", fact.question) for fact in task.requester.facts)]
             late |= {(path, name) for path, text in told for at, name in named(text) if at > end}
         late |= {(path, name) for path, text in shared_texts(data, task) for at, name in named(text) if at > cut}
-        late |= set(states.of(task, cut))
+        late |= {(where.path, name) for where, name in states.of(task, cut)}
         for path, name in late:
             found.add(path, f"{_kind(name)} first seen after the cut", [task.task_id])
     return found.findings()

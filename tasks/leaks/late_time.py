@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 from schemas.task import TaskSpec
 from tasks.leaks._plant import with_field
@@ -18,7 +19,6 @@ from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import (
     After,
     Found,
-    Leaf,
     Row,
     declared_systems,
     fact_texts,
@@ -53,6 +53,7 @@ def run(data: LeakInput) -> list[Finding]:
 
     known = data.first_seen
     read: dict[tuple[str, bool], list[Time]] = {}
+    in_path: dict[str, list[Time]] = {}
 
     def times(row: Row) -> list[tuple[datetime, tuple[str, Time]]]:
         """(latest reading, (path, time)) of every time in a row, the plans of its fields left out."""
@@ -60,23 +61,25 @@ def run(data: LeakInput) -> list[Finding]:
             [(f"state/{row.system}/{row.kind}", time) for time in times_in(row.record_id)] if row.record_id not in known else []
         )
         for leaf in row.leaves:
-            if leaf.value is None and not leaf.inner:
+            _, _, _, field, inner, _, value = leaf
+            name = f"{row.system}.{row.kind}.{field}"
+            if name in planned:
                 continue
-            name = f"{row.system}.{row.kind}.{leaf.field}"
+            if inner:
+                if inner not in in_path:
+                    in_path[inner] = list(times_in(inner))
+                said += [(leaf.path, time) for time in in_path[inner]]
             # What is an identity's pseudonym as a whole says no time, though its digits may read as one.
-            if name in planned or (leaf.value in known and not leaf.inner):
+            if value is None or value in known or isinstance(value, bool):
                 continue
-            value, is_stamp = leaf.value, name in dated
-            if leaf.inner or not isinstance(value, str):
-                held = _times(leaf, is_stamp=is_stamp)
-            elif (value, is_stamp) in read:
-                held = read[value, is_stamp]
-            else:
-                held = read[value, is_stamp] = _times(leaf, is_stamp=is_stamp)
+            key = (value, name in dated)
+            held = read.get(key) if isinstance(value, str) else _times(value, is_stamp=key[1])
+            if held is None:
+                held = read[key] = _times(value, is_stamp=key[1])
             if held:
                 path = leaf.path
                 said += [(path, time) for time in held]
-        return [(max(time.readings), (path, time)) for path, time in said]
+        return [(max(time.readings) if len(time.readings) > 1 else time.readings[0], (path, time)) for path, time in said]
 
     states = After(data, times)
     shared: dict[str, list[Time]] = {}
@@ -138,24 +141,20 @@ def _unplanned(text: str, keys: set[str]) -> Iterator[tuple[str, Time]]:
             yield from ((value, time) for time in times_in(value))
 
 
-def _times(leaf: Leaf, *, is_stamp: bool) -> list[Time]:
+def _times(value: Any, *, is_stamp: bool) -> list[Time]:
     """The times that a value of a state says: all of a stamp or short value, of a text those that are stamps themselves."""
-    value = leaf.value
-    found = list(times_in(leaf.inner)) if leaf.inner and any(c.isdigit() for c in leaf.inner) else []
-    if isinstance(value, bool) or value is None:
-        return found
     if is_stamp and not isinstance(value, str):
-        return [*found, *stamps(value)]
+        return list(stamps(value))
     text = str(value)
     if len(text) < 6:
-        return found
+        return []
     if isinstance(value, str) and (is_stamp or len(text) < PROSE):
-        whole = instant(text.strip()) if text[:1].isdigit() or text[:1].isspace() else None
+        whole = instant(text.strip()) if text[0].isdigit() or text[0].isspace() else None
         if whole is not None:
-            return [*found, Time((whole,), 0, clock=True)]
+            return [Time((whole,), 0, clock=True)]
         if is_stamp and re.fullmatch(r"\s*\d+(?:\.\d+)?\s*", text):
-            return [*found, *stamps(float(text))]
-    return [*found, *(t for t in times_in(text) if len(text) < PROSE or t.clock or _handled(text, t))]
+            return list(stamps(float(text)))
+    return [t for t in times_in(text) if len(text) < PROSE or t.clock or _handled(text, t)]
 
 
 def _handled(text: str, time: Time) -> bool:

@@ -25,6 +25,13 @@ def run(data: LeakInput) -> list[Finding]:
     telling = {plain(name) for name in names} - shown
     said = _before_value({name for name in names if plain(name) in telling and len(parts_of(name)) > 1})
 
+    read: dict[str, bool] = {}
+
+    def names_one(text: str) -> bool:
+        if text not in read:
+            read[text] = said is not None and said.search(text) is not None
+        return read[text]
+
     def bad(row: Row) -> dict[tuple[str, str], None]:
         """(path, what is wrong with it)."""
         seen: dict[tuple[str, str], None] = {}
@@ -37,7 +44,7 @@ def run(data: LeakInput) -> list[Finding]:
         for leaf in row.leaves:
             if leaf.inner and any(plain(key) in telling for key in leaf.inner.split("/")):
                 seen[leaf.path, f"the key {leaf.key} is decided by the handling"] = None
-            if said is not None and isinstance(leaf.value, str) and said.search(leaf.value):
+            if isinstance(leaf.value, str) and names_one(leaf.value):
                 seen[leaf.path, "a text names a field that is decided by the handling"] = None
         return seen
 

@@ -31,6 +31,8 @@ GLOSSARY = (
     ("identity identit", "identität", "identité", "identidad"),
 )
 """One meaning a row: beginnings of words in English, German, French, Spanish."""
+ABROAD = [[tuple(row[tongue].split()) for row in GLOSSARY] for tongue in (1, 2, 3)]
+CLASS = "class "
 LONGEST = 60
 """Characters of the longest value that is a label and not a text."""
 
@@ -50,33 +52,39 @@ def run(data: LeakInput) -> list[Finding]:
     foreign = {code: meant for code in codes if (meant := _meanings(code))}
     classes = {plain(about.outcome_class) for about in data.code_book.outcomes.values()} - listed
 
+    known: dict[str, list[str]] = {}
+
+    def said_by(value: str) -> list[str]:
+        """ "" for an outcome code, and the labels, classes and codes that tell only the task of that outcome."""
+        text = value.casefold()
+        short = plain(text) if len(text) < LONGEST else ""
+        held = [""] if short in whole or (in_text is not None and in_text.search(value)) else []
+        if short in classes:
+            held.append(f"{CLASS}{short}")
+        if short in single:
+            held.append(f"label {short}")
+        if spaced is not None:
+            held += [f"code {plain(m[1])}" for m in spaced.finditer(value)]
+        if " " in text:
+            held += [label for label in labels.values() if label in text]
+            if short:
+                held += [f"abroad {code}" for code in _abroad(text, foreign)]
+        return held
+
     def told(row: Row) -> dict[tuple[str, str], None]:
         """(path, "") where an outcome code stands, (path, own label) where it tells only the task of that outcome, (path, class
         and record) where it tells only the task about that record: elsewhere the word is what a table is looked up for."""
         held: dict[tuple[str, str], None] = {}
-        if in_text is not None:
-            held.update(
-                {(f"state/{row.system}/{row.kind}", ""): None for name in (row.record_id, *row.fields) if in_text.search(name)}
-            )
+        if in_text is not None and any(in_text.search(name) for name in (row.record_id, *row.fields)):
+            held[row.path, ""] = None
         for leaf in row.leaves:
             if leaf.inner and in_text is not None and in_text.search(leaf.inner):
                 held[leaf.path, ""] = None
-            if not isinstance(leaf.value, str) or len(leaf.value) < 3:
-                continue
-            text = leaf.value.casefold()
-            short = plain(text) if len(text) < LONGEST else ""
-            if short in whole or (in_text is not None and in_text.search(leaf.value)):
-                held[leaf.path, ""] = None
-            if short in classes:
-                held[leaf.path, f"class {short} of {row.record_id}"] = None
-            if short in single:
-                held[leaf.path, f"label {short}"] = None
-            if spaced is not None:
-                held.update({(leaf.path, f"code {plain(m[1])}"): None for m in spaced.finditer(leaf.value)})
-            if " " in text:
-                held.update({(leaf.path, label): None for label in labels.values() if label in text})
-                if short:
-                    held.update({(leaf.path, f"abroad {code}"): None for code in _abroad(text, foreign)})
+            if isinstance(leaf.value, str) and len(leaf.value) >= 3:
+                if leaf.value not in known:
+                    known[leaf.value] = said_by(leaf.value)
+                for name in known[leaf.value]:
+                    held[leaf.path, f"{name} of {row.record_id}" if name.startswith(CLASS) else name] = None
         return held
 
     def coined_in(row: Row) -> dict[tuple[str, str], None]:
@@ -133,6 +141,7 @@ def _descriptions(data: LeakInput, in_text: re.Pattern[str], found: Found) -> No
     for code, about in data.code_book.outcomes.items():
         codes.setdefault(about.workflow, set()).add(plain(code))
     seen: dict[str, set[str]] = {}
+    fields: dict[str, str] = {}
     for task in data.tasks:
         own = codes.get(task.workflow, set())
         by_field: dict[str, set[str]] = {}
@@ -140,7 +149,10 @@ def _descriptions(data: LeakInput, in_text: re.Pattern[str], found: Found) -> No
             if path.startswith("systems/"):
                 if text not in seen:
                     seen[text] = {plain(m[1]) for m in in_text.finditer(text)}
-                by_field.setdefault(re.sub(r"/\*$|/(?:enum|description)\b.*", "", path), set()).update(seen[text])
+                if path not in fields:
+                    fields[path] = re.sub(r"/\*$|/(?:enum|description)\b.*", "", path)
+                if seen[text]:
+                    by_field.setdefault(fields[path], set()).update(seen[text])
         for path, named in by_field.items():
             if len(own) > 1 and len(named & own) == 1:
                 found.add(path, "names one outcome code of the workflow alone", [task.task_id])
@@ -175,10 +187,7 @@ def _abroad(text: str, foreign: dict[str, list[int]]) -> list[str]:
     words = re.findall(r"\w+", text)
     if not 2 <= len(words) <= 6:
         return []
-    spoken = [
-        {n for n, row in enumerate(GLOSSARY) if any(w.startswith(tuple(row[tongue].split())) for w in words)}
-        for tongue in (1, 2, 3)
-    ]
+    spoken = [{n for n, begins in enumerate(rows) if any(w.startswith(begins) for w in words)} for rows in ABROAD]
     return [code for code, meant in foreign.items() if any(set(meant) <= held for held in spoken)]
 
 

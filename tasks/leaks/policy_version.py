@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import marshal
 from collections import Counter
 
 from schemas.files import canonical_json
 from schemas.task import RuleRef, TaskSpec
 from tasks.leaks._plant import with_content, with_task
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, must_instant, nested
+from tasks.leaks._walk import Found, configured, must_instant
 
 
 def run(data: LeakInput) -> list[Finding]:
@@ -48,18 +49,26 @@ def run(data: LeakInput) -> list[Finding]:
 
 
 def _told(rule: RuleRef) -> str:
-    return canonical_json([rule.parameters, rule.sentence])
+    key = (marshal.dumps(rule.parameters, 2), rule.sentence)
+    if key not in _said:
+        if len(_said) > KEPT:
+            _said.clear()
+        _said[key] = canonical_json([rule.parameters, rule.sentence])
+    return _said[key]
+
+
+_said: dict[tuple[bytes, str], str] = {}
+KEPT = 20_000
+"""Rules whose words are kept: most tasks have the same."""
 
 
 def _configured(data: LeakInput, task: TaskSpec) -> list[str]:
     """Contents that a system's configuration names and that are policies."""
     found = []
-    for system in task.systems:
-        for _, _, value in nested(system.config):
-            if isinstance(value, str) and value.startswith("content:"):
-                held = data.content(value.removeprefix("content:"))
-                if isinstance(held, dict) and {"document", "version"} <= held.keys():
-                    found.append(value.removeprefix("content:"))
+    for digest in (digest for config in configured(task) for digest in config.contents):
+        held = data.content(digest)
+        if isinstance(held, dict) and {"document", "version"} <= held.keys():
+            found.append(digest)
     return found
 
 

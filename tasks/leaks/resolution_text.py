@@ -27,6 +27,7 @@ FEWEST = 2
 """Runs that an opening must share: agents say back one run of the request's own ("from A to B and C"), seldom more."""
 QUOTED = re.compile(r"last comment in request\b.*|^\s*>.*?$|^on .{4,80} wrote:.*", re.IGNORECASE | re.DOTALL | re.MULTILINE)
 """What a message repeats of somebody else's: merge notices, quoted lines and replies."""
+_ENDS = re.compile(r"[.!?\n;]+")
 SHORTEST_LINE = 4
 """Words of the shortest sentence that stands in a request whole."""
 FEWEST_WORDS = 6
@@ -45,42 +46,51 @@ SHORTEST = 20
 
 def run(data: LeakInput) -> list[Finding]:
     found = Found("resolution_text")
-    later = {
-        task.task_id: {gram for text in data.later_messages.get(task.task_id, ()) for gram in grams(QUOTED.sub(" ", text), SIZE)}
-        for task in data.tasks
+    messages = {
+        task.task_id: [QUOTED.sub(" ", text) for text in data.later_messages.get(task.task_id, ())] for task in data.tasks
     }
+    in_words = {task_id: [words(text) for text in texts] for task_id, texts in messages.items()}
+    later = {task_id: {gram for said in texts for gram in grams_of(said)} for task_id, texts in in_words.items()}
     spread = Counter(gram for runs in later.values() for gram in runs)
     telling = {gram for gram, tasks in spread.items() if tasks < COMMON}
     public: dict[str, set[Gram]] = {}
 
+    spoken: dict[str, list[str]] = {}
+    own_of: dict[str, frozenset[str]] = {}
+
+    def said_in(text: str) -> list[str]:
+        if text not in spoken:
+            spoken[text] = words(text)
+        return spoken[text]
+
     def told(row: Row) -> dict[Gram, tuple[int, str]]:
         """Runs of some case's later messages that stand in this row -> (records that hold it, path)."""
-        texts = [(leaf.path, leaf.value) for leaf in row.leaves if isinstance(leaf.value, str) and len(leaf.value) >= SHORTEST]
-        return {gram: (1, path) for path, text in texts for gram in grams(text, SIZE) & telling}
+        held: dict[Gram, tuple[int, str]] = {}
+        for leaf in row.leaves:
+            if isinstance(leaf.value, str) and len(leaf.value) >= SHORTEST:
+                for gram in grams_of(said_in(leaf.value)) & telling:
+                    held[gram] = (1, leaf.path)
+        return held
 
     # What the requester says in an episode is checked where the requester's facts are.
     episodes = {
         e.task_id: [text for text in e.observations[1:] if not text.startswith('{"requester"')] for e in data.trajectories
     }
-    sentences = {
-        task.task_id: {said for text in data.later_messages.get(task.task_id, ()) for said in _sentences(text)}
-        for task in data.tasks
-    }
-    shorter = {
-        task.task_id: {said for text in data.later_messages.get(task.task_id, ()) for said in _sentences(text, SHORTEST_LINE)}
-        for task in data.tasks
-    }
+    shorter = {task_id: {said for text in texts for said in _sentences(text)} for task_id, texts in messages.items()}
+    sentences = {task_id: {said for said in own if len(said.split()) >= FEWEST_WORDS} for task_id, own in shorter.items()}
     told_by = Counter(said for own in shorter.values() for said in own)
     configured: dict[str, str] = {}
     of_words = Counter(word for own in sentences.values() for word in {w for said in own for w in said.split()})
-    rare = {word for word, count in of_words.items() if count <= RARE and len(word) > 2}
+    rare = frozenset(word for word, count in of_words.items() if count <= RARE and len(word) > 2)
 
     def own_words(row: Row) -> dict[str, frozenset[tuple[str, str]]]:
         """Rare word -> (record, path) that hold it."""
         held: dict[str, frozenset[tuple[str, str]]] = {}
         for leaf in row.leaves:
             if isinstance(leaf.value, str):
-                for word in rare.intersection(words(leaf.value)):
+                if leaf.value not in own_of:
+                    own_of[leaf.value] = rare.intersection(said_in(leaf.value))
+                for word in own_of[leaf.value]:
                     held[word] = held.get(word, frozenset()) | {(leaf.record_id, leaf.path)}
         return held
 
@@ -99,8 +109,7 @@ def run(data: LeakInput) -> list[Finding]:
         lines = [said for said in sentences[task.task_id] if told_by[said] < COMMON]
         wrote = f" {' '.join(words(' '.join(data.requester_turns.get(task.task_id, ()))))} "
         whole = {f" {said} " for said in shorter[task.task_id] if told_by[said] < COMMON and f" {said} " not in wrote}
-        for message in data.later_messages.get(task.task_id, ()):
-            said = words(QUOTED.sub(" ", message))
+        for said in in_words[task.task_id]:
             if len(said) >= SIZE and (line := f" {' '.join(said)} ") not in wrote:
                 whole.add(line)
         if whole:
@@ -122,10 +131,14 @@ def run(data: LeakInput) -> list[Finding]:
     return found.findings()
 
 
-def _sentences(text: str, fewest: int = FEWEST_WORDS) -> set[str]:
-    """A message's sentences of `fewest` words and more, as words in one case, without what it quotes."""
-    found = (" ".join(words(part)) for part in re.split(r"[.!?\n;]+", QUOTED.sub(" ", text)))
-    return {said for said in found if len(said.split()) >= fewest}
+def grams_of(said: list[str]) -> set[Gram]:
+    return {tuple(said[i : i + SIZE]) for i in range(len(said) - SIZE + 1)}
+
+
+def _sentences(text: str) -> set[str]:
+    """A message's sentences of SHORTEST_LINE words and more, as words in one case."""
+    found = (words(part) for part in _ENDS.split(text))
+    return {" ".join(said) for said in found if len(said) >= SHORTEST_LINE}
 
 
 def _nearly(task: TaskSpec, lines: list[str], wrote: str) -> set[str]:
@@ -148,7 +161,7 @@ def _nearly(task: TaskSpec, lines: list[str], wrote: str) -> set[str]:
     return found
 
 
-def _scattered(part: Mapping[str, frozenset[tuple[str, str]]], lines: list[str], rare: set[str]) -> set[str]:
+def _scattered(part: Mapping[str, frozenset[tuple[str, str]]], lines: list[str], rare: frozenset[str]) -> set[str]:
     """Paths of a record that holds most of a sentence's own words."""
     found = set()
     for said in lines:
