@@ -16,8 +16,9 @@ from tasks.leaks._types import LeakInput
 
 FAMILY = 0.01
 """Probability of any false alarm of the statistical checks on a clean task set: 0.2 expected over 20 sets."""
-TESTS = 5
-"""encoded_outcome, implied_outcome (by probe, by phrase), key_presence, metadata_probe."""
+TESTS = 8
+"""encoded_outcome (by ids of its own, by shared ones), implied_outcome (by probe, by phrase), key_presence, metadata_probe (by
+probe, by form, by what goes with the task)."""
 FEWEST = 15
 """Tasks of the second largest class from which a workflow can be tested."""
 SHUFFLES = 19_999

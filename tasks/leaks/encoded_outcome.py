@@ -18,6 +18,8 @@ ONE_FOR_ONE = 0.9
 """Cramer's V from which a field of the case stands for the outcome."""
 FEW = 8
 """Values up to which a field can."""
+OWN = 0.75
+"""Share of different ids from which they are the tasks' own; below, one room or one customer stands in several."""
 BLOCKS = 8
 
 
@@ -29,7 +31,14 @@ def run(data: LeakInput) -> list[Finding]:
     findings = []
     for group in groups:
         alpha = alpha_of(groups)
-        told = best_feature(features(data, group.tasks, order), group.classes, [0] * len(group.tasks), data.seed)
+        looked = features(data, group.tasks, order)
+        # What several tasks name alike decides in all of them: it tells only where it stands for the class one for one.
+        shared = {name: values for name, values in looked.items() if name.partition(":")[0] in _shared(data, group.tasks)}
+        own = {name: values for name, values in looked.items() if name not in shared}
+        told = best_feature(own, group.classes, [0] * len(group.tasks), data.seed)
+        named = best_feature(shared, group.classes, [0] * len(group.tasks), data.seed)
+        exact = named is not None and named.strength >= ONE_FOR_ONE
+        told = named if exact else told
         if told is None:
             continue
         bad = told.p <= alpha and told.strength >= STRENGTH
@@ -64,19 +73,26 @@ def _standing_for(data: LeakInput, group: Group, alpha: float) -> list[Finding]:
     return found
 
 
+def _shared(data: LeakInput, tasks: Sequence[TaskSpec]) -> set[str]:
+    """Sources whose ids several tasks name alike."""
+    return {name for name, ids in _sources(data, tasks).items() if len(set(ids)) < OWN * len(ids)}
+
+
+def _sources(data: LeakInput, tasks: Sequence[TaskSpec]) -> dict[str, list[str]]:
+    return {
+        "task id": [task.task_id for task in tasks],
+        "record id": [task.opening.record.record_id for task in tasks],
+        "requester id": [task.opening.requester_id for task in tasks],
+        "id decided about": [data.answers[task.task_id].outcome.about or "" for task in tasks],
+    }
+
+
 def features(data: LeakInput, tasks: Sequence[TaskSpec], order: dict[str, int]) -> dict[str, list[Any]]:
     """Name -> a value of each task."""
     places = [order[task.task_id] for task in tasks]
     found: dict[str, list[Any]] = {f"place modulo {m}": [place % m for place in places] for m in range(2, 11)}
     found["block of the file"] = list(binned(places, BLOCKS))
-    abouts = [data.answers[task.task_id].outcome.about or "" for task in tasks]
-    sources = {
-        "task id": [task.task_id for task in tasks],
-        "record id": [task.opening.record.record_id for task in tasks],
-        "requester id": [task.opening.requester_id for task in tasks],
-        "id decided about": abouts,
-    }
-    for source, ids in sources.items():
+    for source, ids in _sources(data, tasks).items():
         ranks = {name: rank for rank, name in enumerate(sorted(set(ids)))}
         found[f"{source}: order"] = list(binned([ranks[name] for name in ids], BLOCKS))
         found[f"{source}: length"] = [len(name) for name in ids]

@@ -1,20 +1,89 @@
-"""What no decision may depend on tells the outcome class: ids, order in the set, hour and weekday, lengths of the request."""
+"""What no decision may depend on tells the outcome class: ids, order in the set, hour and weekday, lengths of the request.
+
+By a probe over all of it together, and by the single feature that tells most: the form of the request (capitals, blanks, the
+shape of the sender's address), and what goes with the task (hour and weekday, numbers of facts, rules and policies, weights,
+slots), which may follow from what a request is about or from opening hours and tells only where it stands for the class one for
+one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from schemas.task import TaskSpec
+from tasks.leaks._chance import Group, alpha_of, best_feature, testable
 from tasks.leaks._probe import probe_workflows
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import TOKEN, must_instant, words
 
+FORM, ONE_FOR_ONE = 0.5, 0.9
+"""Cramer's V from which the form of the request, and what goes with the task, is worth acting on."""
+
 
 def run(data: LeakInput) -> list[Finding]:
     order = {task.task_id: number for number, task in enumerate(data.tasks)}
-    return probe_workflows(data, "metadata_probe", "metadata", lambda tasks: features(tasks, order))
+    findings = probe_workflows(data, "metadata_probe", "metadata", lambda tasks: features(tasks, order))
+    groups = testable(data)
+    for group in groups:
+        findings += _single(data, group, "form", _form(group.tasks), FORM, alpha_of(groups))
+        findings += _single(data, group, "with", _with(group.tasks), ONE_FOR_ONE, alpha_of(groups))
+    return findings
+
+
+def _single(
+    data: LeakInput, group: Group, name: str, values: Mapping[str, Sequence[Any]], strength: float, alpha: float
+) -> list[Finding]:
+    told = best_feature(values, group.classes, [0] * len(group.tasks), data.seed)
+    if told is None:
+        return []
+    bad = told.p <= alpha and told.strength >= strength
+    numbers = {"strength": round(told.strength, 4), "p": told.p, "alpha": alpha, "tasks": len(group.tasks)}
+    detail = f"{group.workflow}: {told.feature}, Cramer's V {told.strength:.2f}, p {told.p:.5f}, {len(group.tasks)} tasks"
+    path = f"metadata/{name}/{group.workflow}"
+    return [Finding("metadata_probe", "failed" if bad else "passed", path, detail, numbers=numbers)]
+
+
+def _form(tasks: Sequence[TaskSpec]) -> dict[str, list[Any]]:
+    """How the request is written down, whatever it says."""
+    found: dict[str, list[Any]] = {
+        "shape of the contact": [_shape(task.opening.contact) for task in tasks],
+        "shape of the name": [_shape(task.opening.requester_name) for task in tasks],
+    }
+    for name, texts in (("subject", [t.opening.subject for t in tasks]), ("text", [t.opening.text for t in tasks])):
+        bare = [TOKEN.sub("", text) for text in texts]
+        found[f"{name} in capitals"] = [text.isupper() for text in bare]
+        found[f"{name} in small letters"] = [text.islower() for text in bare]
+        found[f"{name} begins"] = [text[:1].isupper() for text in bare]
+        found[f"{name} ends"] = ["" if text[-1:].isalnum() else text[-1:] for text in texts]
+        found[f"blanks around {name}"] = [text != text.strip() for text in texts]
+        found[f"two blanks in {name}"] = ["  " in text.strip() for text in texts]
+    return found
+
+
+def _with(tasks: Sequence[TaskSpec]) -> dict[str, list[Any]]:
+    """What goes with the task."""
+    times = [must_instant(task.started_at, f"{task.task_id}.started_at") for task in tasks]
+    return {
+        "hour": [at.hour for at in times],
+        "weekday": [at.weekday() for at in times],
+        "weekend": [at.weekday() > 4 for at in times],
+        "full hour": [at.minute == 0 for at in times],
+        "facts": [len(task.requester.facts) for task in tasks],
+        "turns of not knowing": [len(task.requester.dont_know) for task in tasks],
+        "slots": [",".join(sorted({slot for fact in task.requester.facts for slot in fact.slots})) for task in tasks],
+        "rules": [len(task.rules) for task in tasks],
+        "policies": [len(task.policies) for task in tasks],
+        "weights": [task.weights.model_dump_json() for task in tasks],
+        "organisation": [task.organisation for task in tasks],
+    }
+
+
+def _shape(text: str) -> str:
+    """What an address is made of: its token's type, letters and digits by their kind."""
+    return re.sub(r"[a-z]+", "a", re.sub(r"[A-Z]+", "A", re.sub(r"_[0-9A-F]{8}", "", text)))[:24]
 
 
 def features(tasks: Sequence[TaskSpec], order: dict[str, int]) -> Any:

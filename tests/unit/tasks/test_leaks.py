@@ -24,6 +24,7 @@ from tests.unit.tasks.leak_inputs import CANARY, leak_input, spec, token
 LEAKS = load_plugins("tasks.leaks", "LEAK", Leak)
 TODAY = "2026-01-01"
 SMALL = leak_input(tasks=40)
+CLEAN = leak_input(tasks=160)
 
 
 def found(check: str, data: LeakInput) -> set[str]:
@@ -389,3 +390,26 @@ def test_a_later_number_is_found_in_a_text_as_the_records_write_it(written: str,
     pairs = ((task.started_at, 17), ((cut_of(SMALL) + timedelta(days=2)).isoformat(), 901))
     data = replace(data, sequences={"orders.order.slip": pairs})
     assert found("late_sequence", with_text(data, 0, lambda text: f"{text} See also {written}.")) == {verdict}
+
+
+@pytest.mark.parametrize("mark", ["capitals", "blanks", "contact", "rules", "facts"])
+def test_the_form_of_a_request_and_what_goes_with_it_may_not_stand_for_the_outcome(mark: str) -> None:
+    def marked(task: Any) -> Any:
+        if CLEAN.answers[task.task_id].outcome_class != "grant":
+            return task
+        opening, requester = task.opening, task.requester
+        changes: dict[str, dict[str, Any]] = {
+            "capitals": {"opening": opening.model_copy(update={"text": opening.text.upper()})},
+            "blanks": {"opening": opening.model_copy(update={"subject": f"{opening.subject} "})},
+            "contact": {"opening": opening.model_copy(update={"contact": f"{opening.contact}2"})},
+            "rules": {"rules": ()},
+            "facts": {"requester": requester.model_copy(update={"facts": requester.facts * 2})},
+        }
+        return task.model_copy(update=changes[mark])
+
+    tasks = tuple(marked(task) for task in CLEAN.tasks)
+    assert "failed" in found("metadata_probe", replace(CLEAN, tasks=tasks))
+
+
+def test_the_form_of_requests_of_a_clean_set_tells_nothing() -> None:
+    assert found("metadata_probe", CLEAN) == {"passed"}
