@@ -121,12 +121,7 @@ WRITTEN: tuple[tuple[str, str, str, str], ...] = (
 OUT_OF_QUESTION = {
     "words that people read": ("sentence", "_which", "conditions", "path_in_words", "money", "last_field"),
     "the traces that rule files carry": ("_asked", "_credited", "_delivered", "_refund", "_verified"),
-    "checks of a specification, made before any grade is given": (
-        "check_weights", "check_outcome", "compile_rule", "load_grader", "Limit._one_form", "Approval._table_has_key",
-        "Forbidden._values_with_state", "Exact._one_form", "Grader.__init__", "Grader.criteria", "criteria_of",
-    ),
-    "another entry to the same grader, which no certificate uses": ("grade", "Grader.stepper", "Stepper.fork", "Stepper.end_unplayed"),
-    "features that no specification here uses (kpi composition, judges, milestones)": ("kpi", "Stepper._judged", "Stepper._milestone"),
+    "opens files and refuses those that do not fit, before any grade is given": ("load_grader", "Grader.__init__", "Grader.criteria"),
 }  # fmt: skip
 """Why functions are left out of the automatic mutants -> their names."""
 

@@ -5,8 +5,10 @@
 
 The grader (`rewards/`) is changed in one place at a time, and the certificates of a fixed sample of tasks are derived again under
 it: one task for every workflow and outcome code of each set. A mutant is killed where a certificate no longer holds, where the
-grades of the certificate's own replays are others, or where the grader breaks off. Mutants in lines that no replay reaches are
-listed apart, not counted as killed; so are functions that give no grade. Exit code 1 below 95%.
+grades of the certificate's own replays are others, or where the grader breaks off. Each is first measured by the yardstick of C7
+(tasks/certificates/_yardstick.py), which is the same for every task; what that lets pass, the replays judge, where one of them
+reaches the changed line. How many the replays kill alone, without the yardstick, is counted over the mutants written by hand and
+--replays automatic ones. Functions that give no grade are listed apart. Exit code 1 below 95%.
 """
 
 from __future__ import annotations
@@ -49,6 +51,21 @@ LONGEST_S = 300
 """CPU seconds after which a mutant counts as one that breaks the grader off (an endless loop)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What the grader as it is says."""
+
+    said: tuple[str, ...]
+    """Of each task of the sample, by its replays alone."""
+    lines: frozenset[tuple[str, int]]
+    """(module, line) that those replays run through."""
+    yardstick: str
+    """Digest of what the yardstick found."""
+
+    def reaches(self, mutant: SourceMutant) -> bool:
+        return any((mutant.module, line) in self.lines for line in range(mutant.lines[0], mutant.lines[1] + 1))
+
+
 @dataclass(slots=True)
 class Sampled:
     """One task of the sample with what its certificate needs."""
@@ -84,8 +101,11 @@ def sample(folder: Path, per_code: int = 1) -> list[Sampled]:
 
 
 def derived(tasks: Sequence[Sampled]) -> Iterator[tuple[bool, str]]:
-    """(holds, verdicts and digest of the grades) of each task, under the grader as it is now imported."""
+    """(holds, verdicts and digest of the grades) of each task by its replays alone, under the grader as it is now imported."""
+    from tasks.certificates import _yardstick
     from tasks.certify import Placement, certify_task
+
+    _yardstick.measured = lambda: ((), "")  # type: ignore[assignment]  # asked for apart; this process does nothing else
 
     for one in tasks:
         certificate, bounds = certify_task(one.taskset, one.task, one.answer, one.proof, Placement(one.placed, one.sides))
@@ -106,20 +126,34 @@ class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.mutant.source, self.mutant.name, "exec"), module.__dict__)
 
 
-def judge(mutant: SourceMutant, tasks: Sequence[Sampled], expected: Sequence[str]) -> str:
-    """In a process of its own: "verdict", "grades", "broke off" (killed), or "survived"."""
+def judge(mutant: SourceMutant, tasks: Sequence[Sampled], before: Baseline, *, yardstick: bool) -> str:
+    """In a process of its own: "yardstick", "verdict", "grades", "broke off" (killed), or "survived"."""
     sys.meta_path.insert(0, _Changed(mutant))
     signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST_S)
     try:
-        for (holds, said), before in zip(derived(tasks), expected, strict=True):
+        if yardstick and measured() != ((), before.yardstick):
+            return "yardstick"
+    except Exception:  # a grader that breaks off is a grader that was noticed
+        return "yardstick"
+    if yardstick and mutant.lines != (0, 0) and not before.reaches(mutant):
+        return "survived"
+    try:
+        for (holds, said), expected in zip(derived(tasks), before.said, strict=True):
             if not holds:
                 return "verdict"
-            if said != before:
+            if said != expected:
                 return "grades"
-    except Exception:  # a grader that breaks off is a grader that was noticed
+    except Exception:  # as above
         return "broke off"
     return "survived"
+
+
+def measured() -> tuple[tuple[str, ...], str]:
+    """What the yardstick says of the grader as it is now imported."""
+    from tasks.certificates import _yardstick
+
+    return _yardstick.measured()
 
 
 def _forked(work: Any, workers: int, jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
@@ -149,8 +183,14 @@ def _forked(work: Any, workers: int, jobs: Sequence[Any]) -> Iterator[tuple[Any,
         yield job, json.loads(text) if text else None
 
 
-def reached(tasks: Sequence[Sampled]) -> tuple[list[str], list[tuple[str, int]]]:
-    """What the unchanged grader says of each task, and the (module, line) that its replays run through."""
+def reached(tasks: Sequence[Sampled]) -> tuple[list[str], list[tuple[str, int]], str]:
+    """What the unchanged grader says of each task, the (module, line) that its replays run through, and what the yardstick finds.
+
+    StageError where the yardstick finds the unchanged grader wrong.
+    """
+    wrong, digest = measured()
+    if wrong:
+        raise StageError(f"the grader as it is measures false: {', '.join(wrong)}")
     lines: set[tuple[str, int]] = set()
     names = {str(Path(importlib.util.find_spec(name).origin or "")): name for name in MODULES}  # type: ignore[union-attr]
 
@@ -167,7 +207,7 @@ def reached(tasks: Sequence[Sampled]) -> tuple[list[str], list[tuple[str, int]]]
     sys.settrace(trace)
     said = [text for _, text in derived(tasks)]
     sys.settrace(None)
-    return said, sorted(lines)
+    return said, sorted(lines), digest
 
 
 def written() -> list[SourceMutant]:
@@ -187,7 +227,7 @@ def automatic() -> tuple[list[SourceMutant], Counter[str]]:
     kept, out = [], Counter[str]()
     for module in MODULES:
         for mutant in mutants(module, source_of(module)):
-            why = reasons.get(mutant.function) if "." in mutant.function or mutant.function != "grade" else reasons["grade"]
+            why = reasons.get(mutant.function)
             if why is None:
                 kept.append(mutant)
             else:
@@ -202,26 +242,29 @@ def source_of(module: str) -> str:
     return Path(spec.origin).read_text(encoding="utf-8")
 
 
-def run(tasks: Sequence[Sampled], chosen: Sequence[SourceMutant], expected: Sequence[str], workers: int) -> dict[str, str]:
+def run(
+    tasks: Sequence[Sampled], chosen: Sequence[SourceMutant], before: Baseline, workers: int, *, yardstick: bool = True
+) -> dict[str, str]:
     """Mutant -> how it ended; a process that died (its time was over) counts as broken off.
 
     The grader as it is runs along, last: StageError where it does not survive, for then nothing is shown of the others either.
     """
     ends = {}
     control = SourceMutant(CONTROL, MODULES[0], source_of(MODULES[0]))
-    for mutant, end in _forked(lambda m: judge(m, tasks, expected), workers, [*chosen, control]):
+    for mutant, end in _forked(lambda m: judge(m, tasks, before, yardstick=yardstick), workers, [*chosen, control]):
         ends[mutant.name] = end or "broke off"
     if (end := ends.pop(CONTROL)) != "survived":
         raise StageError(f"the unchanged grader did not survive ({end}): code or task set changed while the mutants ran")
     return ends
 
 
-def baseline(tasks: Sequence[Sampled]) -> tuple[list[str], set[tuple[str, int]]]:
+def baseline(tasks: Sequence[Sampled]) -> Baseline:
     """`reached`, in a process of its own."""
     [(_, result)] = _forked(lambda _: reached(tasks), 1, [None])
     if result is None:
         raise StageError("the certificates of the sample cannot be derived with the grader as it is")
-    return result[0], {(name, line) for name, line in result[1]}
+    said, lines, yardstick = result
+    return Baseline(tuple(said), frozenset((name, line) for name, line in lines), yardstick)
 
 
 def _line(kind: str, ends: Mapping[str, str]) -> tuple[str, float]:
@@ -229,7 +272,7 @@ def _line(kind: str, ends: Mapping[str, str]) -> tuple[str, float]:
     killed = len(ends) - counts["survived"]
     same = sum(name in EQUIVALENT for name, end in ends.items() if end == "survived")
     rate = killed / (len(ends) - same) if len(ends) > same else 1.0
-    how = ", ".join(f"{counts[k]} by {k}" for k in ("verdict", "grades", "broke off"))
+    how = ", ".join(f"{counts[k]} by {k}" for k in ("yardstick", "verdict", "grades", "broke off"))
     return f"{kind}: {killed} of {len(ends) - same} killed = {rate:.1%} ({how}; {same} equivalent)", rate
 
 
@@ -240,6 +283,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument(
         "--automatic", type=int, default=-1, help="how many automatic mutants, drawn by a fixed seed; default: all"
+    )
+    parser.add_argument(
+        "--replays", type=int, default=60, help="how many automatic mutants are also judged without the yardstick; -1: all"
     )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--per-code", type=int, default=1, help="tasks for each workflow and outcome code")
@@ -252,26 +298,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Whatever does not import the grader is shared by all the forked processes.
     importlib.import_module("environments.agents")
     start = time.monotonic()
-    expected, lines = baseline(tasks)
+    before = baseline(tasks)
     by_hand = written()
     drawn, out = automatic()
-    unreached = [m for m in drawn if not any((m.module, line) in lines for line in range(m.lines[0], m.lines[1] + 1))]
-    drawn = [m for m in drawn if m not in unreached]
     if 0 <= asked.automatic < len(drawn):
         drawn = sorted(random.Random(1).sample(drawn, asked.automatic), key=lambda m: m.name)
     print(f"{len(tasks)} tasks of {', '.join(folder.name for folder in there)}", flush=True)
-    ends = run(tasks, by_hand, expected, asked.workers)
+    ends = run(tasks, by_hand, before, asked.workers)
     text, hand_rate = _line("written by hand", ends)
     print(text, flush=True)
-    auto = run(tasks, drawn, expected, asked.workers)
+    auto = run(tasks, drawn, before, asked.workers)
     text, _ = _line("automatic", auto)
-    print(text)
+    print(text, flush=True)
     survivors = [name for name, end in {**ends, **auto}.items() if end == "survived"]
     for name in survivors:
-        print(f"  survived: {name}{' (equivalent: ' + EQUIVALENT[name] + ')' if name in EQUIVALENT else ''}")
-    print(f"not reached by a replay of the sample: {len(unreached)} automatic mutants, in")
-    for (module, function), count in sorted(Counter((m.module, m.function) for m in unreached).items()):
-        print(f"  {module} {function}: {count}")
+        print(f"  survived: {name}{' (equivalent: ' + EQUIVALENT[name] + ')' if name in EQUIVALENT else ''}", flush=True)
+    unreached = [m for m in drawn if not before.reaches(m)]
+    print(f"in lines that no replay of the sample reaches: {len(unreached)} of {len(drawn)} automatic mutants")
+    shown = drawn if asked.replays < 0 else random.Random(2).sample(drawn, min(asked.replays, len(drawn)))
+    alone = run(tasks, by_hand, before, asked.workers, yardstick=False)
+    print(_line("by the replays alone, written by hand", alone)[0], flush=True)
+    print(f"  survived: {', '.join(name for name, end in alone.items() if end == 'survived') or 'none'}")
+    by_replays = run(tasks, shown, before, asked.workers, yardstick=False)
+    print(_line("by the replays alone, automatic", by_replays)[0], flush=True)
+    print(f"  survived: {', '.join(name for name, end in by_replays.items() if end == 'survived') or 'none'}")
     for why, count in out.items():
         print(f"left out: {count} automatic mutants in {why}")
     total, rate = _line("together", {**ends, **auto})

@@ -1,11 +1,13 @@
-"""No criterion is empty: each, and the check for collateral, is met by the reference and missed by some mutant; and each rule in
-force still tells the passing trace of its file from the violating one."""
+"""No criterion is empty: each, and the check for collateral, is met by the reference and missed by some mutant; each rule in
+force still tells the passing trace of its file from the violating one; and the grader measures true on a fixed set of journals.
+"""
 
 from __future__ import annotations
 
 from rewards.rule import Rule, RuleTrace
 from rewards.view import JournalView
 from schemas.plugins import load_plugin
+from tasks.certificates import _yardstick
 from tasks.certificates._bench import Bench, CertificateCheck, Said
 from tasks.mutants import is_write, without
 
@@ -27,6 +29,13 @@ def run(bench: Bench) -> Said:
     rules = [load_plugin("rewards.rules", kind, "RULE", Rule) for kind in kinds]
     if blunt := [rule.name for rule in rules if _broken(bench, rule, rule.passing) or not _broken(bench, rule, rule.violating)]:
         return "failed", f"does not tell its own traces apart: {', '.join(blunt)}"
+    wrong, digest = _yardstick.measured()
+    bench.grades.update(digest.encode())
+    if wrong:
+        return (
+            "failed",
+            f"the grader measures false: {'; '.join(wrong[:3])}{f' and {len(wrong) - 3} more' if len(wrong) > 3 else ''}",
+        )
     return "passed", f"{len(met.criteria)} criteria, {len(bench.mutants)} mutants, {len(rules)} kinds of rule"
 
 

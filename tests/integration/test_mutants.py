@@ -83,8 +83,8 @@ def test_the_certificates_of_a_small_set_kill_the_mutants_that_it_can_show(
     code = (
         "import importlib, json, sys; from pathlib import Path; from benchmarks import mutants as m;"
         "tasks = m.sample(Path(sys.argv[1])); importlib.import_module('environments.agents');"
-        "expected, _ = m.baseline(tasks); chosen = [x for x in m.written() if x.name in json.loads(sys.argv[2])];"
-        "print(json.dumps(m.run(tasks, chosen, expected, 2)))"
+        "before = m.baseline(tasks); chosen = [x for x in m.written() if x.name in json.loads(sys.argv[2])];"
+        "print(json.dumps(m.run(tasks, chosen, before, 2, yardstick=False)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder), json.dumps(wanted)], cwd=repo_root, capture_output=True, text=True, check=False

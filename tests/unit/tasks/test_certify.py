@@ -22,6 +22,7 @@ from schemas.proof import Placed, Proof
 from schemas.task import Answer, Certificate, Fact, RequesterSpec, TaskSpec
 from schemas.taskset import TaskSet, open_taskset, task_digest
 from tasks.certificates._bench import Bench
+from tasks.certificates._yardstick import measured
 from tasks.certificates.c18_other_orders import other_orders
 from tasks.certify import CHECKS, Placement, certify_task, constant_outcome_rates
 from tests.taskset_factory import PROOF, build_taskset
@@ -35,6 +36,7 @@ SOUND = (
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[TaskSet, dict[str, Answer]]:
+    measured()  # once a process: not first under a grader that a test has changed
     folder = build_taskset(tmp_path_factory.mktemp("small") / "small")
     answers = {a.task_id: a for a in read_models(folder / "train" / "answers.jsonl", Answer)}
     return open_taskset(folder, "train"), answers
