@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from rewards.events import check_weights, discounted, efficiency, kpi, reward, score
@@ -88,7 +88,7 @@ def _events() -> Iterator[Measure]:
         efficiency(*given) for given in ((3, 3, 7), (2, 3, 7), (4, 3, 7), (7, 3, 7), (9, 3, 7), (4, 3, 3), (4, 3, 4), (5, 3, 4))
     ]
     yield "efficiency", speeds, [1.0, 1.0, 0.75, 0.0, 0.0, 0.0, 0.0, 0.0]
-    zero = {"success": 0.0, "quality": 0.0, "efficiency": 0.0}
+    zero: dict[str, Any] = {"success": 0.0, "quality": 0.0, "efficiency": 0.0}
     weights: tuple[tuple[RewardWeights, int, str], ...] = (
         (plain, 30, ""), (RewardWeights(composition="kpi", violation=-1.0), 30, ""), (RewardWeights(quality=-0.1), 30, REFUSED),
         (RewardWeights(delay=-0.1), 30, REFUSED), (RewardWeights(gamma=0.0), 30, REFUSED), (RewardWeights(gamma=1.1), 30, REFUSED),
@@ -100,5 +100,5 @@ def _events() -> Iterator[Measure]:
         (RewardWeights(milestones={"x": 0.0}), 30, REFUSED), (RewardWeights(milestones={"x": 1.0}), 30, ""),
         (RewardWeights(milestones={"x": -0.5, "y": 1.2}), 30, REFUSED),
     )  # fmt: skip
-    for number, (given, steps, right) in enumerate(weights):
-        yield f"weights are checked ({number})", refusal_of(lambda g=given, n=steps: check_weights(g, n)), right
+    for number, (given, steps, refused) in enumerate(weights):
+        yield f"weights are checked ({number})", refusal_of(partial(check_weights, given, steps)), refused

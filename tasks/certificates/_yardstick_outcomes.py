@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from rewards.outcome import Comparison, Difference, best, check_outcome, compare, own_changes
@@ -175,6 +176,6 @@ def outcome_measures() -> Iterator[Measure]:
     for number, outcome in enumerate((*unfit, *fit)):
         yield (
             f"an outcome is checked ({number})",
-            refusal_of(lambda o=outcome: check_outcome(o)),
+            refusal_of(partial(check_outcome, outcome)),
             REFUSED if outcome in unfit else "",
         )

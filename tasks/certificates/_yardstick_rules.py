@@ -73,6 +73,7 @@ Case = tuple[str, str, Row, Sequence[JournalEntry], Any]
 
 
 def _limit() -> Iterator[Case]:
+    right: Any
     fixed: Row = {"argument": "amount", "max": 50}
     for amount, right in ((50, []), (51, [()]), (0, []), (True, "GraderError"), ("5", "GraderError"), (None, "GraderError")):
         yield f"{amount!r} of at most 50", "limit", fixed, [_call("act", order="A", amount=amount)], right
@@ -110,6 +111,7 @@ def _limit() -> Iterator[Case]:
 
 
 def _approval() -> Iterator[Case]:
+    right: Any
     fixed: Row = {"argument": "amount", "about": "order", "above": 10}
     act = _call("act", order="A", amount=20)
 
@@ -143,6 +145,7 @@ def _approval() -> Iterator[Case]:
 
 
 def _exact() -> Iterator[Case]:
+    right: Any
     field: Row = {"argument": "amount", "field": {**ORDER, "field": "worth"}}
     for order, amount, right in (("A", 50, []), ("A", 49, [("A",)]), ("A", 51, [("A",)]), ("B", 0, [("B",)]), ("Z", 1, [("Z",)])):
         yield f"{amount} for {order}", "exact", field, [_call("act", order=order, amount=amount)], right
@@ -185,6 +188,7 @@ def _forbidden() -> Iterator[Case]:
 
 
 def _times() -> Iterator[Case]:
+    right: Any
     since: Row = {**ORDER, "field": "came"}
     for days, order, right in ((9, "A", []), (8, "A", [("A",)]), (8, "N", []), (8, "Z", [("Z",)]), (8, "B", [("B",)])):
         yield f"{days} days after {order} came", "window", {"days": days, "since": since}, [_call("act", order=order)], right
