@@ -27,6 +27,7 @@ FEWEST = 2
 """Runs that an opening must share: agents say back one run of the request's own ("from A to B and C"), seldom more."""
 QUOTED = re.compile(r"last comment in request\b.*|^\s*>.*?$|^on .{4,80} wrote:.*", re.IGNORECASE | re.DOTALL | re.MULTILINE)
 """What a message repeats of somebody else's: merge notices, quoted lines and replies."""
+_PARAGRAPHS = re.compile(r"\n\s*\n")
 _ENDS = re.compile(r"[.!?\n;]+")
 SHORTEST_LINE = 4
 """Words of the shortest sentence that stands in a request whole."""
@@ -50,7 +51,11 @@ def run(data: LeakInput) -> list[Finding]:
         task.task_id: [QUOTED.sub(" ", text) for text in data.later_messages.get(task.task_id, ())] for task in data.tasks
     }
     in_words = {task_id: [words(text) for text in texts] for task_id, texts in messages.items()}
-    later = {task_id: {gram for said in texts for gram in grams_of(said)} for task_id, texts in in_words.items()}
+    # A run ends with its paragraph: a stock sentence with a stock closing behind it is nobody's own.
+    later = {
+        task_id: {gram for text in texts for part in _PARAGRAPHS.split(text) for gram in grams(part, SIZE)}
+        for task_id, texts in messages.items()
+    }
     spread = Counter(gram for runs in later.values() for gram in runs)
     telling = {gram for gram, tasks in spread.items() if tasks < COMMON}
     public: dict[str, set[Gram]] = {}
