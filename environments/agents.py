@@ -197,12 +197,16 @@ class RandomTools(_Scripted):
     def start(self, task: TaskSpec, tools: dict[str, Tool], opening: Observation) -> None:
         super().start(task, tools, opening)
         self._random = random.Random(f"{self.seed}/{task.task_id}")
+        self._ids: list[str] = []
+        self._numbers: list[int] = []
 
     def play(self, observation: Observation) -> ToolCall | str:
         names = [n for n, t in self.tools.items() if not t.finishing or len(self.texts) > 4]
         tool = self.tools[self._random.choice(names)]
-        ids = [token for text in self.texts for token in _ID.findall(text)] or ["none"]
-        numbers = [int(n) for text in self.texts for n in _NUMBER.findall(text)] or [1]
+        # Each text is searched once, when it is shown: an episode of long answers would else be searched again at every call.
+        self._ids += _ID.findall(observation.text)
+        self._numbers += map(int, _NUMBER.findall(observation.text))
+        ids, numbers = self._ids or ["none"], self._numbers or [1]
 
         def guess(name: str, schema: dict[str, Any]) -> Any:
             if "enum" in schema:
