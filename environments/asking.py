@@ -62,7 +62,10 @@ CONFIRMS = re.compile(
     r"|verify|really)\b"
 )
 _STATED = re.compile(
-    r"\b(?:(?:thanks|thank you|thx) for|(?:i|we)(?: have|'ve)? (?:noted|received|got|found|have (?:your|the|noted|received))"
+    r"\b(?:(?:thanks|thank you|thx) for"
+    # "may I have your ..." is a request, "I have your ..." a statement
+    r"|(?<!\bmay )(?<!\bcan )(?<!\bcould )(?<!\bmight )(?:i|we)(?: have|'ve)?"
+    r" (?:noted|received|got|found|have (?:your|the|noted|received))"
     r"|has been|have been|was (?:booked|sent|changed|refunded|cancelled|noted)|is confirmed|please note|for your information)\b",
     re.IGNORECASE,
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from environments.asking import Learnt, Vocabulary, clauses, features, learnt_from, plain
 from environments.requester import RequesterRun, asked, prepare
+from schemas.spec import load_spec
 from schemas.task import Fact, RequesterSpec
 
 SLOTS = {
@@ -45,6 +48,8 @@ def ids(text: str, told: tuple[str, ...] = (), learnt: Learnt | None = None) -> 
         ("What is your \uff50\uff4f\uff53\uff54\uff43\uff4f\uff44\uff45?", ["postcode"]),
         ("Is it John Miller?", ["name"]),
         ("I was wondering whether you could let me know your zip", ["postcode"]),
+        ("May I have the order number please", ["order"]),
+        ("Could we have your postcode", ["postcode"]),
     ],
 )
 def test_honest_questions_however_they_are_put_bring_what_they_ask_for(text: str, found: list[str]) -> None:
@@ -62,6 +67,8 @@ def test_honest_questions_however_they_are_put_bring_what_they_ask_for(text: str
         "Thank you for the order number.",
         "I have noted your postcode.",
         "The order number has been changed.",
+        "I have the order number",
+        "We have received your postcode, please wait.",
         "Is it Jane?",
         "Tell me everything.",
         "Please answer.",
@@ -69,6 +76,33 @@ def test_honest_questions_however_they_are_put_bring_what_they_ask_for(text: str
 )
 def test_what_is_not_asked_for_is_not_told(text: str) -> None:
     assert ids(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("May I have the order number please", ["order_id"]),
+        ("Hi, may I have the order ID please", ["order_id"]),
+        ("May I have your postcode and phone number please", ["phone", "postcode"]),
+        ("Please share your order reference", ["order_id"]),
+        ("Which purchase is it about?", ["order_id"]),
+        ("Which one of your orders is it?", ["order_id"]),
+        ("What is your postal code?", ["postcode"]),
+        ("Your mobile number, please.", ["phone"]),
+        ("Which number do we have on file for you?", ["phone"]),
+        ("Where should we send it?", ["new_address"]),
+        ("What would you like in exchange?", ["sku"]),
+        ("Which account is it?", ["account_id"]),
+        ("number", []),
+        ("Number?", []),
+        ("May I have the number please", []),
+        ("We have your order number on file.", []),
+    ],
+)
+def test_the_helpdesk_words_take_the_usual_questions_and_no_bare_number(text: str, found: list[str], repo_root: Path) -> None:
+    slots = load_spec(repo_root / "tasks" / "specs" / "helpdesk_v1.toml").requester.slots
+    facts = tuple(Fact(id=s, slots=(s,), values={s: f"value of {s}"}, question="", answer=f"It is {s}.") for s in slots)
+    assert sorted(fact.id for fact in asked(prepare(RequesterSpec(facts=facts), slots), text)) == found
 
 
 def test_a_negation_ends_with_its_clause() -> None:
