@@ -74,6 +74,7 @@ class Bench:
     """Running digest of every grade given."""
     _reference: Played | None = None
     _ids: dict[str, list[str]] | None = None
+    _calls: tuple[ToolCall, ...] | None = None
 
     @property
     def seed(self) -> int:
@@ -94,7 +95,9 @@ class Bench:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        return tuple(step.call for step in self.answer.reference)
+        if self._calls is None:
+            self._calls = tuple(step.call for step in self.answer.reference)
+        return self._calls
 
     @property
     def state(self) -> State:
