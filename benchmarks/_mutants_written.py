@@ -129,5 +129,22 @@ EQUIVALENT: dict[str, str] = {
     "rules judge refused calls too": "the stepper asks the rules about accepted calls only",
     "calls after the act count as before it": "the stepper's view holds no call later than the one that is judged",
     "the act itself counts as an earlier call": "no rule demands a call of the tool that it judges",
+    **dict.fromkeys(
+        (
+            "rewards.score:138.0 without AugAssign",
+            "rewards.score:139.0 without AugAssign",
+            "rewards.rules.overdue:47.0 Div -> Mult",
+            "rewards.rules.overdue:47.1 86400 -> 86401",
+            "rewards.rules.required_before:68.0 not (condition)",
+            "rewards.rules.required_before:69.0 without AugAssign",
+            "rewards.rules.required_before:70.0 not (condition)",
+            "rewards.rules.required_before:71.1 without AugAssign",
+            "rewards.rules.window:39.0 Div -> Mult",
+            "rewards.rules.window:39.1 86400 -> 86401",
+            "rewards.view:33.0 without Expr",
+        ),
+        "only the words of a message are others",
+    ),
+    "rewards.outcome:146.0 without Break": "no alternative is better than a comparison that is right, and the first of equals stays",
 }
 """Mutants that survive and can do no harm -> why."""
