@@ -33,6 +33,7 @@ from tasks.policy import check_clauses, versions_of
 from tasks.portions import part_events, portion_size
 from tasks.publish import write_taskset
 from tasks.report import verdict
+from tasks.rule_names import check_rules, known_of
 from tasks.shard import DECLARED, Draft, ShardWork, outcome_codes
 from tasks.trivial import Request, out_of_fold
 
@@ -86,18 +87,20 @@ def _draft_stage(spec: Spec, source: Path, made: Manifest) -> Stage:
 
 def _draft_shards(spec: Spec, source: Path) -> list[StageShard]:
     clean = open_clean(source, spec.select)
-    check_clauses(spec, versions_of(clean.policies()))
+    versions = versions_of(clean.policies())
+    check_clauses(spec, versions)
+    is_declared = any(s.plugin == DECLARED for s in spec.systems)
+    apis = declared.apis_of(clean) if is_declared else {}
+    check_rules(spec, known_of(spec, clean.codebook, apis, versions))
     table = clean.records()
     by_organisation: dict[str, list[str]] = {}
     for record_id, organisation in table.select("record_id", "organisation").iter_rows():
         by_organisation.setdefault(organisation or "", []).append(record_id)
     if not by_organisation:
         raise StageError(f"{source}: no records of kind {'.'.join(clean.record)}")
-    is_declared = any(s.plugin == DECLARED for s in spec.systems)
     if is_declared and spec.select.trivial != "arguments":
         allowed = 'a declared system is judged by its arguments alone: say "arguments"'
         raise SpecError(spec.name, [f"select.trivial: {spec.select.trivial!r} found; {allowed}"])
-    apis = declared.apis_of(clean) if is_declared else {}
     groups = merged_of(clean)
     chances = {} if is_declared else out_of_fold(_requests(clean, spec, groups))
     scratch = drafts_dir(spec.name) / WORK

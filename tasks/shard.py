@@ -112,12 +112,17 @@ def outcome_codes(spec: Spec, codebook: CodeBook) -> dict[str, OutcomeCode]:
 
 
 def systems_of(shard: Shard) -> tuple[SystemRef, ...]:
+    return system_refs(shard.spec, shard.clean.codebook)
+
+
+def system_refs(spec: Spec, codebook: CodeBook) -> tuple[SystemRef, ...]:
+    """The systems of every task, without the declarations of a declared one."""
     refs = []
-    for system in shard.spec.systems:
+    for system in spec.systems:
         config = dict(system.config)
         if system.plugin == HELPDESK:
-            config["codes"] = list(outcome_codes(shard.spec, shard.clean.codebook))
-            config["slots"] = {slot: list(words) for slot, words in sorted(shard.spec.requester.slots.items())}
+            config["codes"] = list(outcome_codes(spec, codebook))
+            config["slots"] = {slot: list(words) for slot, words in sorted(spec.requester.slots.items())}
         refs.append(SystemRef(name=system.name, plugin=system.plugin, config=config))
     return tuple(refs)
 
