@@ -5,19 +5,23 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, field_validator
 
 from schemas.episode import Frozen
 from schemas.errors import SpecError
+from schemas.plugins import plugin_names
 from schemas.task import RewardWeights
 
 SLUG = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 """Names that become folders: no path can hide in them."""
 
+
+SYSTEMS = "environments.systems"
+"""Folder of the system plug-ins: their names are listed, none is imported here."""
 
 Halves = Literal["both", "class", "arguments"]
 """The halves of "trivially implied" that decide."""
@@ -132,8 +136,8 @@ class SelectSpec(Frozen):
     record_system: str
     record_kind: str
     """The kind of record that becomes a task, e.g. helpdesk / ticket."""
-    min_requester_turns: int = 0
-    triviality_p: float = 0.9
+    min_requester_turns: int = Field(default=0, ge=0)
+    triviality_p: float = Field(default=0.9, ge=0, le=1)
     trivial: Halves = "both"
     """What makes a task trivial. both: the opening's words tell the class and every argument stands in it. class: the words
     alone, for outcomes that are only a class. arguments: the arguments alone."""
@@ -167,10 +171,16 @@ class SpeakerSpec(Frozen):
         return value
 
 
+def _holds_a_word(phrase: str) -> str:
+    if not any(letter.isalnum() for letter in phrase):
+        raise ValueError("holds no word that could ask for anything")
+    return phrase
+
+
 class RequesterOptions(Frozen):
     patience: int = Field(default=8, ge=1)
     facts_per_message: int = Field(default=2, ge=1)
-    slots: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    slots: dict[str, tuple[Annotated[str, AfterValidator(_holds_a_word)], ...]] = Field(default_factory=dict)
     """Slot -> words that ask for it."""
     speaker: SpeakerSpec | None = None
     """Model that may phrase the facts where an episode is asked to speak; null = the recorded words."""
@@ -179,14 +189,15 @@ class RequesterOptions(Frozen):
 class HoldoutSpec(Frozen):
     group: str = "organisation"
     """Declared group that never stands on both sides."""
-    share_of_groups: float = 0.25
-    share_of_time: float = 0.25
-    embargo_percentile: float = 0.99
+    share_of_groups: float = Field(default=0.25, ge=0, le=1)
+    share_of_time: float = Field(default=0.25, ge=0, le=1)
+    embargo_percentile: float = Field(default=0.99, gt=0, le=1)
+    """Share of a workflow's cases that last no longer than its embargo."""
     waived: dict[str, str] = Field(default_factory=dict)
     """Group that may cross -> signed reason."""
     cannot_promise: str = ""
     """What holding out by this group does not promise; needed for any group but the organisation, and said in the report."""
-    min_per_slice: int = 0
+    min_per_slice: int = Field(default=0, ge=0)
 
 
 class WaiverSpec(Frozen):
@@ -277,6 +288,11 @@ def _cross_faults(raw: dict[str, Any]) -> list[str]:
     ):
         counts = Counter(str(table[key]) for _, table in tables if key in table)
         faults += [f"{group}: {name!r} is declared twice" for name, count in sorted(counts.items()) if count > 1]
+    there = plugin_names(SYSTEMS)
+    for index, system in systems:
+        plugin = system.get("plugin")
+        if isinstance(plugin, str) and plugin not in there:
+            faults.append(f"systems.{index}.plugin: {plugin!r} is no file of {SYSTEMS} ({', '.join(there)})")
     known = {str(table.get("name")) for _, table in workflows}
     for index, rule in rules:
         named = rule.get("workflows")

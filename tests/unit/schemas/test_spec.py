@@ -78,6 +78,35 @@ def test_one_bad_spec_reports_all_its_faults_at_once_with_dotted_paths(tmp_path:
     }
 
 
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("[holdout]\nshare_of_groups = 1.5", "holdout.share_of_groups"),
+        ("[holdout]\nshare_of_time = -1", "holdout.share_of_time"),
+        ("[holdout]\nembargo_percentile = 2.0", "holdout.embargo_percentile"),
+        ("[holdout]\nembargo_percentile = 0", "holdout.embargo_percentile"),
+        ("[holdout]\nmin_per_slice = -1", "holdout.min_per_slice"),
+        ('[[systems]]\nname = "shop"\nplugin = "ordrs"', "systems.1.plugin"),
+        ('[requester.slots]\norder_id = ["order number", ""]', "requester.slots.order_id.1"),
+        ('[requester.slots]\norder_id = [" - "]', "requester.slots.order_id.0"),
+    ],
+)
+def test_a_number_out_of_its_range_an_unknown_system_or_an_empty_phrase_is_a_fault(tmp_path: Path, line: str, place: str) -> None:
+    found = faults(tmp_path, f"{GOOD}\n{line}\n")
+    assert [fault.partition(": ")[0] for fault in found] == [place]
+
+
+@pytest.mark.parametrize("line", ["triviality_p = 1.5", "min_requester_turns = -1"])
+def test_what_selects_records_is_in_its_range(tmp_path: Path, line: str) -> None:
+    found = faults(tmp_path, GOOD.replace("[select]", f"[select]\n{line}"))
+    assert [fault.partition(": ")[0] for fault in found] == [f"select.{line.split(maxsplit=1)[0]}"]
+
+
+def test_the_ends_of_a_range_are_in_it(tmp_path: Path) -> None:
+    held = load_spec(write(tmp_path, GOOD + "\n[holdout]\nshare_of_groups = 0\nshare_of_time = 1\nembargo_percentile = 1\n"))
+    assert (held.holdout.share_of_groups, held.holdout.share_of_time, held.holdout.embargo_percentile) == (0, 1, 1)
+
+
 def test_faults_do_not_repeat_values_that_may_be_secret(tmp_path: Path) -> None:
     text = GOOD + '\n[tokens]\nkey_env = 17\nscope = "hunter2-hunter2"\n'
     assert "hunter2" not in "; ".join(faults(tmp_path, text))
