@@ -7,7 +7,8 @@ quality      at the finishing act (share of outcome fields right) and at the mil
 efficiency   at the finishing act of a success only: being quick about a wrong outcome is worth nothing.
 violation    a hard rule broken; a write that the outcome does not hold (`collateral`); a refused call that no system could accept
              (`invalid_call`; a look-up that finds nothing is a waste, not a violation); an episode that ends without a finishing
-             act (`case_abandoned`); a failed finish before anything of the case was looked at (`closed_unread`). One a step.
+             act (`case_abandoned`); a failed or a mere finish (without acts) before anything of the case was looked at
+             (`closed_unread`), or one with an answer that no system has given (`answer_unread`). One a step.
 delay        patience spent on messages that brought nothing new (the first is free: people are told what was decided) and calls
              wasted (finding nothing, or repeating a look-up while nothing changed), together at most 1 an episode; and 1 when the
              episode ends wrong: the case is reopened.
@@ -17,7 +18,7 @@ Why stalling and closing at once are the worst that an agent can do under these:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 
@@ -52,6 +53,11 @@ class Criteria:
     blank: JournalView
     """The view of an episode before any call, over no state yet."""
 
+    @property
+    def answers(self) -> bool:
+        """True where the outcome is a typed answer, which some system has to give."""
+        return self.answer.outcome.kind == "answer"
+
 
 def criteria_of(task: TaskSpec, answer: Answer) -> Criteria:
     """Checks and prepares. Raises GraderError for an answer of another task, an empty criterion or a rule that cannot be run."""
@@ -82,6 +88,8 @@ class Stepper:
     _told: set[str] = field(default_factory=set, init=False)
     _looked: bool = field(default=False, init=False)
     """True once a call has shown something of the case (a row, a fact, a result)."""
+    _given: set[Normal] = field(default_factory=set, init=False)
+    """Values that systems have given so far; kept only where the outcome is an answer."""
     _met: int = field(default=0, init=False)
     _seen_calls: set[tuple[str, Normal]] = field(default_factory=set, init=False)
     """Look-ups made since the last write."""
@@ -117,6 +125,8 @@ class Stepper:
             )
             delay += 1.0
         self._looked = self._looked or _shows(entry)
+        if self.criteria.answers and entry.ok and entry.call.tool != MESSAGE_TOOL and not entry.finished:
+            self._given.update(_leaves(entry.result))
         return self._record(found, success=success, quality=quality, speed=speed, delay=min(1.0, delay))
 
     def end_unplayed(self) -> None:
@@ -156,7 +166,7 @@ class Stepper:
         other = copy(self)
         other._view = self._view.fork()
         other._difference = self._difference.fork()
-        for name in ("_events", "_rewards", "_violations", "_seen_calls", "_told", "_milestones"):
+        for name in ("_events", "_rewards", "_violations", "_seen_calls", "_told", "_given", "_milestones"):
             setattr(other, name, getattr(self, name).copy())
         return other
 
@@ -223,16 +233,24 @@ class Stepper:
         """(success, quality, efficiency, delay) at the finishing act; adds to `found` what only the end shows."""
         task, answer = self.criteria.task, self.criteria.answer
         compared = best(answer.outcome, self._difference, self._finish)
-        broken = any(v.hard for v in (*self._violations, *found))
-        success = compared.right and not broken
-        if not compared.right and not self._looked:
+        blind = not compared.right or not answer.outcome.changes  # acts are for the rules to judge; a mere word can be guessed
+        if blind and not self._looked:
             message = f"finished at step {step} before anything of the case was looked at"
             found.append(Violation(rule="closed_unread", step=step, message=message, evidence=(task.opening.record,)))
+        elif self.criteria.answers and not self._given.issuperset(_leaves(self._said())):
+            message = f"finished at step {step} with an answer that no system has given"
+            found.append(Violation(rule="answer_unread", step=step, message=message, evidence=(task.opening.record,)))
+        broken = any(v.hard for v in (*self._violations, *found))
+        success = compared.right and not broken
         quality = compared.quality
         if self.judge is not None:
             quality = min(quality, self._judged())
         speed = efficiency(step + 1, len(answer.reference), task.max_steps) if success else 0.0
         return int(success), quality, speed, 0.0 if compared.right else 1.0
+
+    def _said(self) -> object:
+        """The typed answer of the finishing act, or None."""
+        return self._finish.call.arguments.get("answer") if self._finish is not None else None
 
     def _judged(self) -> float:
         if self.judge is None:
@@ -267,6 +285,18 @@ class Stepper:
         self._events.append(events)
         self._rewards.append(r)
         return events, r
+
+
+def _leaves(value: object) -> Iterator[Normal]:
+    """Every scalar of a JSON value in its one form."""
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _leaves(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _leaves(inner)
+    else:
+        yield normal(value)
 
 
 def _shows(entry: JournalEntry) -> bool:

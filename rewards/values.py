@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
+NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?", re.ASCII)
 """A number written plainly; a leading zero ("01234", a postcode) makes it text."""
+TOKEN = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_[A-Z]+\d*)?", re.IGNORECASE | re.ASCII)
+"""A pseudonym of the clean records, however it is written: systems know it by its exact letters alone."""
 INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 
 Normal = tuple[Any, ...]
@@ -18,7 +20,8 @@ Normal = tuple[Any, ...]
 def normal(value: Any) -> Normal:
     """One hashable form per decision. Numbers: 5, 5.0 and "5.00" are one. Instants: one per moment, whatever the zone.
 
-    Text: letter case and runs of spaces do not count. Lists keep their order. A JSON value that is none of these is a TypeError.
+    Text: letter case, runs of spaces and a closing full stop do not count; of a pseudonym everything does. Lists keep their
+    order. A JSON value that is none of these is a TypeError.
     """
     if value is None or value == "":
         return ("none",)
@@ -43,6 +46,8 @@ def same(left: Any, right: Any) -> bool:
 
 
 def _normal_text(text: str) -> Normal:
+    if TOKEN.fullmatch(text.strip()):
+        return ("id", text)
     text = " ".join(text.split())
     if not text:
         return ("none",)
@@ -54,4 +59,4 @@ def _normal_text(text: str) -> Normal:
         except ValueError:
             return ("text", text.casefold())
         return ("instant", (found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)).isoformat())
-    return ("text", text.casefold())
+    return ("text", text.casefold().removesuffix(".") or text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -25,6 +26,10 @@ SYSTEMS = "environments.systems"
 
 Halves = Literal["both", "class", "arguments"]
 """The halves of "trivially implied" that decide."""
+
+
+WORDS = r"\S"
+"""Something is said: not blanks alone."""
 
 
 class SourceSpec(Frozen):
@@ -203,11 +208,19 @@ class HoldoutSpec(Frozen):
 class WaiverSpec(Frozen):
     """A signed exception to a leak check."""
 
-    check: str
-    path: str
-    reason: str
-    signed_by: str
+    check: str = Field(min_length=1)
+    path: str = Field(min_length=1)
+    """Glob over the findings' paths."""
+    reason: str = Field(pattern=WORDS)
+    signed_by: str = Field(pattern=WORDS)
     expires: str
+    """Last day on which it holds, YYYY-MM-DD."""
+
+    @field_validator("expires")
+    @classmethod
+    def _is_a_day(cls, value: str) -> str:
+        date.fromisoformat(value)
+        return value
 
 
 class Spec(Frozen):

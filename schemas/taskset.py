@@ -27,6 +27,10 @@ State = dict[str, dict[str, dict[str, dict[str, Any]]]]
 """{system: {kind: {record_id: {field: value}}}}"""
 
 
+SCHEMA_VERSION = 1
+"""Of the folder as a whole; raised when an older release could misread it."""
+
+
 class SideManifest(Frozen):
     """`train/manifest.json` or `heldout/manifest.json`."""
 
@@ -44,7 +48,7 @@ class SideManifest(Frozen):
 class TaskSetManifest(Frozen):
     name: str
     supplier: str
-    schema_version: int = 1
+    schema_version: int = SCHEMA_VERSION
     code_version: str
     spec_sha256: str
     inputs: dict[str, str]
@@ -138,7 +142,13 @@ def open_taskset(folder: Path, side: Literal["train", "heldout"], *, certified: 
     if certified and not top.exists():
         raise StageError(f"{top} is missing: the task set was not finished; run `python -m tasks` again")
     whole = _read_manifest(top, TaskSetManifest) if top.exists() else None
-    tasks = {task.task_id: task for task in read_models(here / "tasks.jsonl", TaskSpec)}
+    rows = list(read_models(here / "tasks.jsonl", TaskSpec))
+    tasks = {task.task_id: task for task in rows}
+    if not len(rows) == len(tasks) == manifest.tasks:
+        raise StageError(
+            f"{here / 'tasks.jsonl'} holds {len(rows)} rows of {len(tasks)} tasks, its manifest says {manifest.tasks}; "
+            "build the task set again"
+        )
     if side == "train":
         refuse_held_out(folder, here, manifest.files, tasks)
     if certified and whole is not None:
@@ -167,7 +177,15 @@ def _bound(folder: Path, side: str, whole: TaskSetManifest) -> None:
         raise StageError(f"{folder / 'manifest.json'} is of an older version; build the task set again")
     if whole.seal != whole.expected_seal():
         raise StageError(f"{folder / 'manifest.json'} is not what was built (its seal is another); build the task set again")
-    _unchanged(folder / side / "manifest.json", whole.files.get(f"{side}/manifest.json", ""))
+    if whole.schema_version != SCHEMA_VERSION:
+        raise StageError(
+            f"{folder / 'manifest.json'} is of schema version {whole.schema_version}, this release knows {SCHEMA_VERSION}; "
+            "use the release that built it or build the task set again"
+        )
+    # The other side may lie elsewhere (a training machine has no need of what is held out); all else must be as it was built.
+    other = {"train": "heldout", "heldout": "train"}[side]
+    for name in sorted({f"{side}/manifest.json", "splits.json", *whole.files} - {f"{other}/manifest.json"}):
+        _unchanged(folder / name, whole.files.get(name, ""))
 
 
 def _certified(name: str, task_id: str, certificate: Certificate | None, digest: str | None) -> None:

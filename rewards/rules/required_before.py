@@ -9,6 +9,9 @@ from rewards.values import same
 from rewards.view import JournalView, NotThere
 from schemas.episode import JournalEntry, RowRef, ToolCall, Violation
 
+NOTHING_FOUND = {"result": "no_record"}
+"""What a system of recorded queries answers where none was recorded."""
+
 
 class Need(BaseModel):
     """One thing that must have happened before."""
@@ -77,6 +80,8 @@ def check(p: RequiredBefore, view: JournalView, step: int) -> list[Violation]:
 def _meets(need: Need, wanted: dict[str, object], view: JournalView, at: int) -> bool:
     """Whether the call at `at` is what `need` asks for."""
     entry = view.entries[at]
+    if entry.result == NOTHING_FOUND and not entry.reads:
+        return False  # a look-up that found nothing was about no record
     if not all(view.said(slot, entry.call.arguments.get(name), at) for name, slot in need.told.items()):
         return False
     if not all(same(entry.call.arguments.get(name), value) for name, value in wanted.items()):

@@ -75,6 +75,11 @@ def has_no_rules(case: Case) -> None:
     case.change_task(rules=())
 
 
+def accepts_a_guess(case: Case) -> None:
+    has_no_rules(case)
+    case.change_grades(lambda _, grade: {"success": grade.outcome_right, "full": grade.outcome_right})
+
+
 def is_right_with_any_code(case: Case) -> None:
     case.change_grades(lambda journal, _: {"success": journal.ended_by == "finish"})
 
@@ -146,7 +151,8 @@ def rests_on_no_record(case: Case) -> None:
         update={"call": ToolCall(tool="get_account", arguments={"account_id": account}), "required_by": ()}
     )
     end = finish.model_copy(update={"call": ToolCall(tool="resolve", arguments={**finish.call.arguments, "about": account})})
-    case.answer = case.answer.model_copy(update={"reference": (look, end)})
+    order = next(step for step in case.answer.reference if step.call.tool == "get_order")
+    case.answer = case.answer.model_copy(update={"reference": (look, order.model_copy(update={"required_by": ()}), end)})
     case.change_outcome(about=account, changes=())
     case.change_task(rules=())
 
@@ -170,7 +176,7 @@ def wants_one_order(case: Case) -> None:
 
 FAULTS: dict[str, tuple[str, Callable[[Case], None]]] = {
     "C1": ("late_grant", skips_a_look_up),
-    "C2": ("damaged_refused", has_no_rules),
+    "C2": ("damaged_refused", accepts_a_guess),
     "C3": ("late_grant", is_right_with_any_code),
     "C4": ("damaged_refused", has_no_rules),
     "C5": ("late_grant", counts_no_change),
@@ -185,7 +191,7 @@ FAULTS: dict[str, tuple[str, Callable[[Case], None]]] = {
     "C14": ("late_refused", rests_on_no_record),
     "C15": ("recovery_grant", has_two_tokens_for_one_person),
     "C16": ("late_grant", has_no_place),
-    "C17": ("damaged_refused", has_no_rules),
+    "C17": ("damaged_refused", accepts_a_guess),
     "C18": ("goodwill_refused", wants_one_order),
 }
 """Check -> (task of the small set, the fault planted in it)."""

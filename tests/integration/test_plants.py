@@ -13,38 +13,19 @@ from tests.plants._judge import Clean, clean, judge, plant_into
 from tests.plants.suppliers import facilities, trackers
 
 _SMALL = "the probe has no such trait, or this set is too small for it"
-_UNKNOWN = "not told although request, state and the requester's answers are the same; why is not known to who planted it"
 MISSED: dict[str, str] = {
-    "sequence_text": "a number is looked for in ids and fields, not in prose",
     "group_state": "groups are compared by their members, not by whose records a state shows",
-    "git_patch_file": "git's objects are looked at, not the files of the working tree",
-    "git_bundle": "the objects inside a bundle file are not opened",
-    "git_nested": "a second repository inside the working tree is not opened",
-    "git_submodule": "a repository below .git/modules makes the check read 'could not run', which is red but names no leak",
-    "requester_early_answer": "an opening that holds the words of a later answer: people repeat themselves",
-    "requester_code": "a code with blanks in a volunteered turn",
-    "requester_thanks": "a volunteered turn that repeats the later answer",
+    "conflict_punctuation": "the twin's opening differs in its marks, and its own ids make the states differ",
+    "conflict_several": "one of several twins of a request, with ids of its own",
     "text_typos": "typing errors in every fourth word",
-    "text_quoted_message": "a later message that consists of forms only",
-    "text_fact": "a fact is a turn after the cut, where the later answer may be quoted",
-    "text_dont_know": "a turn of not knowing is a turn after the cut",
-    "text_tool": "the text of declared tools is not looked at",
     "time_subject": "a day in a subject may be one that the requester plans for",
     "time_fact": "a requester who speaks after the cut may name a later day",
     "time_fact_value": "a requester who speaks after the cut may name a later day",
     "null_all": "null in each case with one outcome is not told, in most of them it is",
-    **dict.fromkeys(("conflict_verbatim", "conflict_case", "conflict_punctuation", "conflict_several"), _UNKNOWN),
-    "slot_all": _SMALL,
     "id_even_all": _SMALL,
     "weekday_all": _SMALL,
-    "capitals_all": _SMALL,
-    "contact_all": _SMALL,
-    "blanks_all": _SMALL,
-    "facts_all": _SMALL,
-    "rules_all": _SMALL,
-    "weights_all": _SMALL,
-    "fact_words_all": _SMALL,
-    "organisations_all": _SMALL,
+    "fact_words_all": "the wording of an answer that is told only when asked for is not looked at",
+    "organisations_all": "an organisation's contract may decide: the probes keep organisations together",
 }
 """Kind -> why it is not found. Strict: a kind that is found by now fails the test until it is taken from here."""
 COSTLY = ("full_hour_all", "shorter_all", "cases_all", "patience_all", "steps_all", "policies_all", "systems_all")
@@ -73,7 +54,7 @@ def _cases(plants: list[Plant]) -> list[object]:
 @pytest.mark.parametrize("plant", _cases([*ALWAYS, *SAMPLED]))
 def test_a_planted_leak_is_found(plant: Plant, sets: dict[str, Clean]) -> None:
     judged = next(
-        (j for before in sets.values() if (j := judge(before, plant, 1, own_only=plant.name in MISSED)) is not None), None
+        (j for before in sets.values() if (j := judge(before, plant, 1, own_only=False)) is not None), None
     )
     assert judged is not None, f"no clean set has a place for {plant.words}"
     assert judged.verdict != "missed", plant.words

@@ -133,6 +133,10 @@ class Play:
         ref = RowRef(system="orders", kind="order", record_id=order)
         return self.call("get_order", arguments={"order_id": order}, reads=(ref,))
 
+    def ask(self, **item: Any) -> Play:
+        """A look-up that gives `item`."""
+        return self.call("quote", result=item)
+
     def refund(self, order: str = "ORDER_1", amount: int = 590, reason: str = "late_delivery") -> Play:
         self.rows += 1
         row = refund(order, amount, reason=reason, created_at=START)

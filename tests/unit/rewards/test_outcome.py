@@ -102,11 +102,23 @@ def test_an_alternative_that_is_equally_right_is_right_and_mixtures_are_not() ->
 def test_an_answer_is_compared_field_by_field_and_a_stray_field_is_wrong() -> None:
     outcome = Outcome(kind="answer", code="answered", answer={"price": "12.50", "day": "Monday"})
     wanted = answer().model_copy(update={"outcome": outcome})
-    assert judged(Play().read().resolve("answered", answer={"price": 12.5, "day": "monday"}), wanted).success
-    assert not judged(Play().read().resolve("answered", answer={"price": 12.5}), wanted).success
-    assert not judged(Play().read().resolve("answered", answer={"price": 12.5, "day": "monday", "x": 1}), wanted).success
-    half = judged(Play().read().resolve("answered", answer={"price": 12.5, "day": "tuesday"}), wanted)
+    assert judged(Play().ask(price="12.50", day="Monday").resolve("answered", answer={"price": 12.5, "day": "monday"}), wanted).success
+    assert not judged(Play().ask(price="12.50", day="Monday").resolve("answered", answer={"price": 12.5}), wanted).success
+    assert not judged(Play().ask(price="12.50", day="Monday").resolve("answered", answer={"price": 12.5, "day": "monday", "x": 1}), wanted).success
+    half = judged(Play().ask(price="12.50", day="Monday").resolve("answered", answer={"price": 12.5, "day": "tuesday"}), wanted)
     assert half.quality == pytest.approx(2 / 3)
+
+
+def test_a_right_answer_that_no_system_has_given_is_no_success() -> None:
+    outcome = Outcome(kind="answer", code="answered", answer={"price": "12.50", "day": "Monday"})
+    wanted = answer().model_copy(update={"outcome": outcome})
+    said = {"price": 12.5, "day": "Monday"}
+    assert judged(Play().ask(price="12.50", day="Monday").resolve("answered", answer=said), wanted).full
+    for play in (Play(), Play().read(), Play().ask(price="12.50"), Play().ask(result="no_record")):
+        guessed = judged(play.resolve("answered", answer=said), wanted)
+        assert not guessed.success
+        assert guessed.outcome_right
+        assert {v.rule for v in guessed.violations} & {"answer_unread", "closed_unread"}
 
 
 def test_an_empty_criterion_set_cannot_be_judged() -> None:

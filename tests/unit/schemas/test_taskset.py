@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -119,9 +119,29 @@ def test_a_manifest_that_was_edited_is_noticed_by_its_seal(taskset: Path) -> Non
 
 
 def test_a_sides_manifest_that_was_exchanged_is_noticed(taskset: Path) -> None:
-    edit(taskset / "train" / "manifest.json", tasks=3)
+    edit(taskset / "train" / "manifest.json", ids={})
     with pytest.raises(StageError, match=r"train/manifest\.json is not what was built"):
         open_taskset(taskset, "train")
+
+
+def test_a_manifest_that_counts_other_rows_is_noticed(taskset: Path) -> None:
+    edit(taskset / "train" / "manifest.json", tasks=3)
+    with pytest.raises(StageError, match="holds 18 rows of 18 tasks, its manifest says 3"):
+        open_taskset(taskset, "train")
+
+
+def test_a_task_set_of_another_schema_version_is_not_read(taskset: Path) -> None:
+    edit(taskset / "manifest.json", schema_version=2)
+    seal(taskset)
+    with pytest.raises(StageError, match="schema version 2, this release knows 1"):
+        open_taskset(taskset, "train")
+
+
+@pytest.mark.parametrize("side", ["train", "heldout"])
+def test_a_task_set_without_its_record_of_the_split_is_not_read(taskset: Path, side: Literal["train", "heldout"]) -> None:
+    (taskset / "splits.json").unlink()
+    with pytest.raises(StageError, match=r"splits\.json is missing"):
+        open_taskset(taskset, side)
 
 
 def test_a_manifest_without_a_seal_is_one_of_an_older_release(taskset: Path) -> None:

@@ -103,13 +103,13 @@ def test_a_reference_that_skips_a_required_look_up_fails_c1(small: tuple[TaskSet
     assert found["C1"] == "failed"
 
 
-def test_a_task_that_no_rule_guards_fails_where_a_refusal_at_once_is_right(small: tuple[TaskSet, dict[str, Answer]]) -> None:
+def test_a_refusal_at_once_is_no_shortcut_even_where_no_rule_guards_it(small: tuple[TaskSet, dict[str, Answer]]) -> None:
     def unguarded(task: TaskSpec, answer: Answer) -> tuple[TaskSpec, Answer]:
         return task.model_copy(update={"rules": ()}), answer
 
     found = verdicts(certified(small, "damaged_refused", unguarded))
-    assert found["C2"] == "failed"
-    assert found["C17"] == "failed"
+    assert found["C2"] == "passed"
+    assert found["C17"] == "not_applicable"
     assert found["C4"] == "failed"
 
 
@@ -392,6 +392,7 @@ def test_an_outcome_that_does_not_need_its_record_fails_c14(small: tuple[TaskSet
                 "outcome": answer.outcome.model_copy(update={"about": account, "changes": ()}),
                 "reference": (
                     looked,
+                    next(s for s in answer.reference if s.call.tool == "get_order").model_copy(update={"required_by": ()}),
                     finish.model_copy(
                         update={"call": ToolCall(tool="resolve", arguments={**finish.call.arguments, "about": account})}
                     ),
