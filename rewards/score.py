@@ -125,7 +125,7 @@ class Stepper:
             )
             delay += 1.0
         self._looked = self._looked or _shows(entry)
-        if self.criteria.answers and entry.ok and entry.call.tool != MESSAGE_TOOL and not entry.finished:
+        if self.criteria.answers and entry.ok and entry.call.tool != MESSAGE_TOOL:
             self._given.update(_leaves(entry.result))
         return self._record(found, success=success, quality=quality, speed=speed, delay=min(1.0, delay))
 

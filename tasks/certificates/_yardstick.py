@@ -53,7 +53,8 @@ def _values() -> Iterator[Measure]:
         ({"a": 1, "b": 2}, {"b": "2", "a": 1}, True), ({"a": 1}, {"b": 1}, False), ({"a": 1}, [1], False),
         ("2025-03-01T09:00:00Z", "2025-03-01T10:00:00+01:00", True), ("2025-03-01T09:00", "2025-03-01 09:00:00Z", True),
         ("2025-03-01T09:00:00Z", "2025-03-01T09:00:01Z", False), ("2025-99-01T09:00", "2025-99-01t09:00", True),
-        ("2025-99-01T09:00", "2025-98-01T09:00", False), ("x1", "x2", False),
+        ("2025-99-01T09:00", "2025-98-01T09:00", False), ("x1", "x2", False), ("Done.", "done", True), ("5.", "5", False),
+        ("ORDER_0A1B2C3D", "order_0a1b2c3d", False), ("ORDER_0A1B2C3D", " ORDER_0A1B2C3D", False), ("\u0665", 5, False),
     )  # fmt: skip
     for left, right, expected in alike:
         yield f"{left!r} and {right!r} are {'the same' if expected else 'different'}", same(left, right), expected

@@ -49,6 +49,10 @@ _WRONG = change_of("update", "1", before={"a": 1}, a=3)
 _OTHER = change_of("update", "2", before={"a": 1}, a=2)
 
 
+_PRICE = {"price": 5}
+_PRICED = outcome_of(kind="answer", about="r1", answer=_PRICE)
+
+
 def _answer(outcome: Outcome | None = None, calls: int = 2) -> Answer:
     step = ReferenceStep(call=ToolCall(tool="look"), planned=True)
     return Answer(
@@ -64,6 +68,10 @@ def _refused(step: int, kind: RefusalKind) -> JournalEntry:
 def _look(step: int, record: str = "r1") -> JournalEntry:
     read = (RowRef(system="s", kind="row", record_id=record),)
     return entry_of(step, "look", arguments={"id": record}, result={"a": 1}, reads=read)
+
+
+def _asks(step: int, result: Any) -> JournalEntry:
+    return entry_of(step, "ask", result=result)
 
 
 def _say(step: int, *told: str) -> JournalEntry:
@@ -129,6 +137,17 @@ def _episodes() -> Iterator[Measure]:
         ("both outcomes", [_look(0), write, entry_of(2, "write", _OTHER), done], "finish", ten, _answer(either)),
         ("all that can be wasted", [*(_say(n) for n in range(8)), write, done], "finish", ten, _answer()),
         ("waste in few steps", [_refused(n, not_found) for n in range(6)], "step_limit", _task(steps=3), _answer()),
+        ("a word, unread", [finish_of(0)], "finish", ten, _answer(outcome_of(about="r1"))),
+        ("a word after a look", [_look(0), finish_of(1)], "finish", ten, _answer(outcome_of(about="r1"))),
+        ("a guessed answer", [_look(0), finish_of(1, _PRICE)], "finish", ten, _answer(_PRICED)),
+        ("an answer looked up", [_asks(0, {"quote": {"price": 5}}), finish_of(1, _PRICE)], "finish", ten, _answer(_PRICED)),
+        ("half an answer looked up", [_asks(0, {"day": "Monday"}), finish_of(1, {"price": 5, "day": "Monday"})], "finish", ten,
+         _answer(_PRICED.model_copy(update={"answer": {"price": 5, "day": "Monday"}}))),
+        ("an answer in a list", [_asks(0, [[5]]), finish_of(1, _PRICE)], "finish", ten, _answer(_PRICED)),
+        ("an answer from the requester", [_look(0), entry_of(1, "reply_to_requester", told=("f1",), result=5), finish_of(2, _PRICE)],
+         "finish", ten, _answer(_PRICED)),
+        ("an answer from a refused call", [_look(0), _asks(1, 5).model_copy(update={"ok": False, "refusal": Refusal(
+            kind=not_found, message="no")}), finish_of(2, _PRICE)], "finish", ten, _answer(_PRICED)),
         ("paid in gammas", [_look(0), write, done], "finish", _task(weights=RewardWeights(gamma=0.5)), _answer()),
     )  # fmt: skip
     for name, entries, ended, task, answer in rows:
@@ -238,6 +257,14 @@ _RIGHT: dict[str, tuple[Any, ...]] = {
     "wrong after a list": ((False, False, False, 0.3333, -0.1333), [], [0.0, -0.1333], [(0, 0.0, 0.0), (0, 0.0, 1.0)]),
     "wrong after no result": ((False, False, False, 0.3333, -0.7833), [("closed_unread", 1, True)], [0.0, -0.7833], [(0, 0.0, 0.0), (1, 0.0, 1.0)]),
     "wrong after a refusal": ((False, False, False, 0.3333, -0.8033), [("closed_unread", 1, True)], [-0.02, -0.7833], [(0, 0.0, 0.1), (1, 0.0, 1.0)]),
+    "a word, unread": ((False, False, True, 1.0, -0.45), [("closed_unread", 0, True)], [-0.45], [(1, 0.0, 0.0)]),
+    "a word after a look": ((True, True, True, 1.0, 0.9), [], [0.0, 0.9], [(0, 0.0, 0.0), (0, 1.0, 0.0)]),
+    "a guessed answer": ((False, False, True, 1.0, -0.45), [("answer_unread", 1, True)], [0.0, -0.45], [(0, 0.0, 0.0), (1, 0.0, 0.0)]),
+    "an answer looked up": ((True, True, True, 1.0, 0.9), [], [0.0, 0.9], [(0, 0.0, 0.0), (0, 1.0, 0.0)]),
+    "half an answer looked up": ((False, False, True, 1.0, -0.45), [("answer_unread", 1, True)], [0.0, -0.45], [(0, 0.0, 0.0), (1, 0.0, 0.0)]),
+    "an answer in a list": ((True, True, True, 1.0, 0.9), [], [0.0, 0.9], [(0, 0.0, 0.0), (0, 1.0, 0.0)]),
+    "an answer from the requester": ((False, False, True, 1.0, -0.45), [("answer_unread", 2, True)], [0.0, 0.0, -0.45], [(0, 0.0, 0.0), (0, 0.0, 0.0), (1, 0.0, 0.0)]),
+    "an answer from a refused call": ((False, False, True, 1.0, -0.47), [("answer_unread", 2, True)], [0.0, -0.02, -0.45], [(0, 0.0, 0.0), (0, 0.0, 0.1), (1, 0.0, 0.0)]),
     "abandoned": ((False, False, False, 0.0, -0.85), [("case_abandoned", 1, True)], [0.0, -0.85], [(0, 0.0, 0.0), (1, 0.0, 1.0)]),
     "left by the requester": ((False, False, False, 0.0, -0.85), [("case_abandoned", 1, True)], [0.0, -0.85], [(0, 0.0, 0.0), (1, 0.0, 1.0)]),
     "going on": ((False, False, False, 0.0, 0.0), [], [0.0, 0.0], [(0, 0.0, 0.0), (0, 0.0, 0.0)]),

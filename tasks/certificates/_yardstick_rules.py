@@ -236,6 +236,10 @@ def _required() -> Iterator[Case]:
         ({"fine": True, "n": 2}, [()]), ("fine", [()]), (None, [()]),
     ):  # fmt: skip
         yield f"returned {result!r}", "required_before", back, [_call("look", id="A", result=result), act], right
+    nothing = _call("look", id="A", result={"result": "no_record"})
+    yield "a look that found nothing", "required_before", {"needs": [need]}, [nothing, act], [()]
+    read = nothing.model_copy(update={"reads": (RowRef(system="s", kind="order", record_id="A"),)})
+    yield "a look at a record that says so", "required_before", {"needs": [need]}, [read, act], []
     null: Row = {"needs": [{**need, "returned": {"none": None}}]}
     yield "what was not returned is not null", "required_before", null, [_call("look", id="A", result={}), act], [()]
     yield "null", "required_before", null, [_call("look", id="A", result={"none": None}), act], []

@@ -53,9 +53,7 @@ def _cases(plants: list[Plant]) -> list[object]:
 
 @pytest.mark.parametrize("plant", _cases([*ALWAYS, *SAMPLED]))
 def test_a_planted_leak_is_found(plant: Plant, sets: dict[str, Clean]) -> None:
-    judged = next(
-        (j for before in sets.values() if (j := judge(before, plant, 1, own_only=False)) is not None), None
-    )
+    judged = next((j for before in sets.values() if (j := judge(before, plant, 1, own_only=False)) is not None), None)
     assert judged is not None, f"no clean set has a place for {plant.words}"
     assert judged.verdict != "missed", plant.words
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rewards.score import grade
@@ -99,13 +101,18 @@ def test_an_alternative_that_is_equally_right_is_right_and_mixtures_are_not() ->
     assert not judged(Play().read().refund(amount=1000).resolve(), both).success
 
 
+def answering(said: dict[str, Any], wanted: Answer) -> Grade:
+    """One who has looked up price and day says `said`."""
+    return judged(Play().ask(price="12.50", day="Monday").resolve("answered", answer=said), wanted)
+
+
 def test_an_answer_is_compared_field_by_field_and_a_stray_field_is_wrong() -> None:
     outcome = Outcome(kind="answer", code="answered", answer={"price": "12.50", "day": "Monday"})
     wanted = answer().model_copy(update={"outcome": outcome})
-    assert judged(Play().ask(price="12.50", day="Monday").resolve("answered", answer={"price": 12.5, "day": "monday"}), wanted).success
-    assert not judged(Play().ask(price="12.50", day="Monday").resolve("answered", answer={"price": 12.5}), wanted).success
-    assert not judged(Play().ask(price="12.50", day="Monday").resolve("answered", answer={"price": 12.5, "day": "monday", "x": 1}), wanted).success
-    half = judged(Play().ask(price="12.50", day="Monday").resolve("answered", answer={"price": 12.5, "day": "tuesday"}), wanted)
+    assert answering({"price": 12.5, "day": "monday"}, wanted).success
+    assert not answering({"price": 12.5}, wanted).success
+    assert not answering({"price": 12.5, "day": "monday", "x": 1}, wanted).success
+    half = answering({"price": 12.5, "day": "tuesday"}, wanted)
     assert half.quality == pytest.approx(2 / 3)
 
 
