@@ -1,7 +1,8 @@
 """A time after the cut stands in something shown, in any format, nested, in a text, a key, an id or a file's name.
 
-Fields that the code book calls planned may lie ahead, and so may the days that people speak of in their own words: in a text a
-bare day counts only behind a word of handling ("resolved 12.03.2025"), a stamp with a time of day always. A month alone is no
+Fields that the code book calls planned may lie ahead, and so may the days that people speak of in their own words: in what a
+requester or an agent wrote a bare day counts only behind a word of handling ("resolved 12.03.2025"), in any other long value of
+a state unless a word of planning stands before it ("due 12.03.2025"), a stamp with a time of day always. A month alone is no
 time: it may hold the cut itself.
 """
 
@@ -17,6 +18,7 @@ from tasks.leaks._plant import with_field
 from tasks.leaks._times import NO_ZONE, Time, instant, stamps, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import (
+    MESSAGES,
     After,
     Found,
     Row,
@@ -39,6 +41,12 @@ HANDLED = re.compile(
     r"[\W_]*(?:\w{2,10}\.?,? )?$",
     re.IGNORECASE,
 )
+PLANNED = re.compile(
+    r"\b(?:by|until|till|before|due|from|for|on|next|planned|expected|promised|scheduled|deliver[yi]?|bis|ab|am|zum|vor|jusqu.?au|"
+    r"avant|pour|le|hasta|antes|para|el)(?: the| date| on| dem| den)?[\W_]*$",
+    re.IGNORECASE,
+)
+"""What stands before a day that is still ahead."""
 PROSE = 40
 """Characters from which a value of a state is a text that somebody wrote, and not a stamp."""
 STEP = timedelta(minutes=5)
@@ -52,7 +60,8 @@ def run(data: LeakInput) -> list[Finding]:
     dated = {name for name, rule in fields.items() if rule.type in ("time", "date")}
 
     known = data.first_seen
-    read: dict[tuple[str, bool], list[Time]] = {}
+    spoken = {task.opening.record.kind for task in data.tasks}  # a request's own kind: its texts are people's words
+    read: dict[tuple[str, bool, bool], list[Time]] = {}
     in_path: dict[str, list[Time]] = {}
 
     def times(row: Row) -> list[tuple[datetime, tuple[str, Time]]]:
@@ -72,10 +81,10 @@ def run(data: LeakInput) -> list[Finding]:
             # What is an identity's pseudonym as a whole says no time, though its digits may read as one.
             if value is None or value in known or isinstance(value, bool):
                 continue
-            key = (value, name in dated)
-            held = read.get(key) if isinstance(value, str) else _times(value, is_stamp=key[1])
+            key = (value, name in dated, field == MESSAGES or row.kind in spoken)
+            held = read.get(key) if isinstance(value, str) else _times(value, is_stamp=key[1], spoken=key[2])
             if held is None:
-                held = read[key] = _times(value, is_stamp=key[1])
+                held = read[key] = _times(value, is_stamp=key[1], spoken=key[2])
             if held:
                 path = leaf.path
                 said += [(path, time) for time in held]
@@ -141,8 +150,9 @@ def _unplanned(text: str, keys: set[str]) -> Iterator[tuple[str, Time]]:
             yield from ((value, time) for time in times_in(value))
 
 
-def _times(value: Any, *, is_stamp: bool) -> list[Time]:
-    """The times that a value of a state says: all of a stamp or short value, of a text those that are stamps themselves."""
+def _times(value: Any, *, is_stamp: bool, spoken: bool) -> list[Time]:
+    """The times that a value of a state says: all of a stamp or short value, of what somebody wrote (`spoken`) those that are
+    stamps themselves or of the handling, of any other text those that are not planned."""
     if is_stamp and not isinstance(value, str):
         return list(stamps(value))
     text = str(value)
@@ -154,7 +164,12 @@ def _times(value: Any, *, is_stamp: bool) -> list[Time]:
             return [Time((whole,), 0, clock=True)]
         if is_stamp and re.fullmatch(r"\s*\d+(?:\.\d+)?\s*", text):
             return list(stamps(float(text)))
-    return [t for t in times_in(text) if len(text) < PROSE or t.clock or _handled(text, t)]
+    return [t for t in times_in(text) if len(text) < PROSE or t.clock or _handled(text, t) or not (spoken or _planned(text, t))]
+
+
+def _planned(text: str, time: Time) -> bool:
+    """True where the words before the time say that it is ahead."""
+    return PLANNED.search(text[max(0, time.start - 25) : time.start]) is not None
 
 
 def _handled(text: str, time: Time) -> bool:

@@ -36,6 +36,21 @@ def cut_of(data: LeakInput, index: int = 0) -> Any:
 
 
 @pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        ("Oak shelf of eighty centimetres, solid, oiled (returned {day})", "failed"),
+        ("Oak shelf of eighty centimetres, solid, oiled; checked in at the warehouse {day}", "failed"),
+        ("Oak shelf of eighty centimetres, solid, oiled, to be delivered by {day}", "passed"),
+        ("Oak shelf of eighty centimetres, solid, oiled (due {day})", "passed"),
+    ],
+)
+def test_a_bare_day_after_the_cut_in_a_records_text_is_found_unless_it_is_planned(words: str, verdict: str) -> None:
+    later = cut_of(SMALL) + timedelta(days=400)
+    text = words.format(day=f"{later:%d.%m.%Y}")
+    assert found("late_time", with_field(SMALL, 0, "orders", "order", "status", text)) == {verdict}
+
+
+@pytest.mark.parametrize(
     "form",
     [
         "%Y-%m-%dT%H:%M:%SZ",
