@@ -176,6 +176,8 @@ def _strength(requester: Requester, entry: Askable, read: _Read, told: Mapping[s
     """(0 = asked for by name or by its question, 1 = by what was learnt; how strongly) or None."""
     if entry.whole:
         like = max(_dice(read.all_words, entry.words), _dice(read.all_grams, entry.grams))
+    elif len(read.all_words) < LEAST_WORDS:  # "number" alone is half of "order number?" and asks for neither
+        like = 0.0
     else:
         like = max(_dice(read.words, entry.words), _dice(read.grams, entry.grams))
     if like >= (ALMOST if entry.whole else SIMILAR):

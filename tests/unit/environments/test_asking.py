@@ -105,6 +105,13 @@ def test_the_helpdesk_words_take_the_usual_questions_and_no_bare_number(text: st
     assert sorted(fact.id for fact in asked(prepare(RequesterSpec(facts=facts), slots), text)) == found
 
 
+def test_one_word_of_a_recorded_question_does_not_ask_it() -> None:
+    fact = Fact(id="order", slots=("order_id",), values={"order_id": "ORDER_1"}, question="Order number?", answer="ORDER_1")
+    requester = prepare(RequesterSpec(facts=(fact,)), {"order_id": ("which order",)})
+    assert [f.id for f in asked(requester, "Number?")] == []
+    assert [f.id for f in asked(requester, "The number of the order?")] == ["order"]
+
+
 def test_a_negation_ends_with_its_clause() -> None:
     assert ids("You don't need to tell me your PIN, but what is your postcode?") == ["postcode"]
     assert ids("Your PIN is not needed; please give me the order number.") == ["order"]
