@@ -12,6 +12,7 @@ more would mean leaking, or not filtering. Exit code 1 if a bound is missed or a
 
 from __future__ import annotations
 
+import argparse
 import ast
 import json
 import re
@@ -27,6 +28,7 @@ from typing import Any
 from deid.tokens import load_key
 from deid.vault import Vault
 from environments.seen import numbers_in
+from pipeline.cli import run_command
 from schemas.paths import taskset_dir, vault_file
 from schemas.spec import Spec, load_spec
 from schemas.task import LedgerRow
@@ -261,4 +263,7 @@ def compared(
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/real/star")))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("../shared/real/star"), help="the archives and funnel.py")
+    asked = parser.parse_args()
+    run_command(lambda: main(asked.folder))

@@ -241,7 +241,10 @@ def table(found: Verified) -> str:
     if len(found.faults) > SHOWN:
         lines.append(f"... and {len(found.faults) - SHOWN} more")
     if found.other_code:
-        lines.append(f"certified by code {found.other_code}, verified by {code_version(*CHECKED)}")
+        lines.append(
+            f"certified by code {found.other_code}, verified by {code_version(*CHECKED)}: where only grades differ, take the "
+            "release that built the set, or build it again"
+        )
     lines.append(f"{found.hold} of {found.tasks} certificates hold; {len(found.faults)} disagreements")
     return "\n".join(line for at, line in enumerate(lines) if line or at)
 
