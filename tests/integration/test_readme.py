@@ -58,7 +58,7 @@ def test_the_first_command_builds_a_task_set_and_a_second_run_changes_nothing(bu
 
 
 def test_the_worked_example_runs_as_written(built: Path) -> None:
-    listing, play, explain, trace = commands("Play a task, and explain it")
+    listing, play, explain, trace, verify = commands("Play a task, and explain it")
     listed = run(built, listing)
     tasks = re.findall(r"^(\S+) +refund ", listed, re.MULTILINE)
     assert tasks, listed
@@ -69,6 +69,9 @@ def test_the_worked_example_runs_as_written(built: Path) -> None:
     assert "not solved" in played
     assert "refund" in run(built, explain.replace("TASK", tasks[0]))
     assert re.search(r"helpdesk/ticket\S*\.ndjson", run(built, trace.replace("TASK", tasks[0])))
+    held = re.search(r"^(\d+) of (\d+) certificates hold; 0 disagreements$", run(built, verify), re.MULTILINE)
+    assert held, "verify says otherwise"
+    assert held[1] == held[2] != "0"
 
 
 def test_the_audit_runs_as_written_on_a_checkout_of_that_format(tmp_path: Path) -> None:
