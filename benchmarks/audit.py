@@ -12,13 +12,14 @@ certificate demands.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pipeline.cli import run_command
 from schemas.files import read_json
 from schemas.paths import taskset_dir
 from tasks.audit import as_json
@@ -144,4 +145,7 @@ def main(place: str | None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("RECORDGYM_TAU2")))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", nargs="?", default=os.environ.get("RECORDGYM_TAU2"), help="a checkout, or the audit's JSON")
+    asked = parser.parse_args()
+    run_command(lambda: main(asked.checkout))

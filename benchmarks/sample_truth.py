@@ -8,6 +8,7 @@ missed.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 
 from deid.tokens import load_key
 from deid.vault import Vault
+from pipeline.cli import run_command
 from schemas.files import read_models
 from schemas.paths import clean_dir, data_dir, taskset_dir, vault_file
 from schemas.spec import load_spec
@@ -278,4 +280,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    run_command(main)
