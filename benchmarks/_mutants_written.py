@@ -137,20 +137,33 @@ EQUIVALENT: dict[str, str] = {
     "the act itself counts as an earlier call": "no rule demands a call of the tool that it judges",
     **dict.fromkeys(
         (
-            "rewards.score:148.0 without AugAssign",
-            "rewards.score:149.0 without AugAssign",
-            "rewards.rules.overdue:47.0 Div -> Mult",
-            "rewards.rules.overdue:47.1 86400 -> 86401",
-            "rewards.rules.required_before:71.0 not (condition)",
-            "rewards.rules.required_before:72.0 without AugAssign",
-            "rewards.rules.required_before:73.0 not (condition)",
-            "rewards.rules.required_before:74.1 without AugAssign",
-            "rewards.rules.window:39.0 Div -> Mult",
-            "rewards.rules.window:39.1 86400 -> 86401",
-            "rewards.view:33.0 without Expr",
+            "rewards.rules.exact check: allowed = ' or '.join(map(str, sorted(right))) or 'none' | ' or '.join(map(str, sorted(right))) or 'none', and <-> or",
+            "rewards.rules.overdue check: after = (came - due).total_seconds() / 86400 | (came - due).total_seconds() / 86400, Div -> Mult",
+            "rewards.rules.overdue check: after = (came - due).total_seconds() / 86400 | 86400 -> 86401",
+            "rewards.rules.required_before check: if need.told | not (condition)",
+            "rewards.rules.required_before check: if need.returned | not (condition)",
+            "rewards.rules.required_before check: what += f\" with the {' and '.join((need.told[name] for name in sorted(need.told)))} that the requester said\" | without AugAssign",
+            "rewards.rules.required_before check: what += ' returning ' + ', '.join((f'{name}={str(v).lower()}' for name, v in sorted(need.returned.items()))) | without AugAssign",
+            "rewards.rules.window check: passed = late.total_seconds() / 86400 | late.total_seconds() / 86400, Div -> Mult",
+            "rewards.rules.window check: passed = late.total_seconds() / 86400 | 86400 -> 86401",
+            "rewards.score Stepper.grade: reasons += [f'collateral: {line}' for line in compared.collateral] | without AugAssign",
+            "rewards.score Stepper.grade: reasons += [f'step {v.step} broke {v.rule}: {v.message}' for v in self._violations] | without AugAssign",
+            "rewards.view NotThere.__init__: super().__init__(f'{ref.system}.{ref.kind} {ref.record_id} {what}') | without Expr",
         ),
         "only the words of a message are others",
     ),
-    "rewards.outcome:146.0 without Break": "no alternative is better than a comparison that is right, and the first of equals stays",
+    "rewards.events check_weights: if not 0 < weights.gamma <= 1 | 0 < weights.gamma <= 1, Lt -> LtE": (
+        "a gamma of zero is refused all the same: it leaves nothing of the violation that must be above quality + 2 * delay"
+    ),
+    "rewards.outcome best: break | without Break": (
+        "no alternative is better than a comparison that is right, and the first of equals stays"
+    ),
+    "rewards.rules.limit _too_often: if p.rows is None or p.count is None or p.days is None | and <-> or": (
+        "the parameters are refused unless they give rows, count and days together, or none of them"
+    ),
+    "rewards.score Stepper._milestone: if not milestones or not entry.ok or (not entry.changes) | and <-> or": (
+        "it only saves the comparison: a call that changes nothing brings nothing nearer, and no milestone pays nothing"
+    ),
 }
-"""Mutants that survive and can do no harm -> why."""
+"""Name of a mutant that can do no harm -> why. Automatic mutants are named by what they change (benchmarks/_mutate.py), so that
+an entry whose statement is no longer there is an error and not a pardon for another mutant."""

@@ -1,14 +1,19 @@
 """Mutants of a source file: one comparison, condition, constant, call or statement of a function turned into another.
 
 Left alone: what stands outside functions, words (texts, names), and the functions that a caller says are out of the question.
+
+A mutant is named by what it changes and not by where that stands, so that an edit elsewhere in the file leaves its name alone and
+an edit of the very statement takes the name away.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import hashlib
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE),
@@ -20,6 +25,8 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mult: ast.Div,
     ast.Div: ast.Mult,
 }
+LONGEST = 120
+"""Letters of a statement that a mutant's name holds."""
 CALLS = {"any": "all", "all": "any", "min": "max", "max": "min"}
 
 
@@ -28,7 +35,8 @@ class SourceMutant:
     """A whole module with one thing changed."""
 
     name: str
-    """"module:line what", e.g. "rewards.score:151 < -> <=" or the name of a written mutant."""
+    """"module function: statement | expression, what", e.g. "rewards.events efficiency: if beyond <= 0 | LtE -> Lt", or the name
+    of a written mutant. Alike ones of a function are told apart by "(1 of 2)"."""
     module: str
     source: str
     function: str = ""
@@ -36,17 +44,30 @@ class SourceMutant:
     lines: tuple[int, int] = (0, 0)
     """First and last line of the changed statement in the original."""
 
+    @property
+    def place(self) -> str:
+        """ "module:line", or the module alone for a written mutant."""
+        return f"{self.module}:{self.lines[0]}" if self.lines[0] else self.module
+
 
 def mutants(module: str, source: str) -> Iterator[SourceMutant]:
-    """Every mutant of `source`, in the order of its lines."""
+    """Every mutant of `source`, by function; no two have the same name."""
+    made = list(_mutants(module, source))
+    total, seen = Counter(m.name for m in made), Counter[str]()
+    for mutant in made:
+        name, seen[mutant.name] = mutant.name, seen[mutant.name] + 1
+        yield replace(mutant, name=f"{name} ({seen[name]} of {total[name]})") if total[name] > 1 else mutant
+
+
+def _mutants(module: str, source: str) -> Iterator[SourceMutant]:
     tree = ast.parse(source)
     for function, path in _functions(tree):
         for statement in _statements(function):
-            for number, (what, changed) in enumerate(_changes(statement)):
+            for what, changed in _changes(statement):
                 text = _with(tree, statement, changed)
                 if text is not None:
                     lines = (statement.lineno, getattr(_head(statement), "end_lineno", statement.lineno) or statement.lineno)
-                    yield SourceMutant(f"{module}:{statement.lineno}.{number} {what}", module, text, path, lines)
+                    yield SourceMutant(f"{module} {path}: {_words(statement)} | {what}", module, text, path, lines)
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
@@ -71,6 +92,16 @@ def _head(statement: ast.stmt) -> ast.AST:
         if hasattr(statement, name):
             return getattr(statement, name)  # type: ignore[no-any-return]
     return statement
+
+
+def _words(statement: ast.stmt) -> str:
+    """The statement on one line, without its body; a long one is cut short and told by a digest."""
+    bare = copy.copy(statement)
+    for name in ("body", "orelse", "handlers", "finalbody"):
+        if hasattr(bare, name):
+            setattr(bare, name, [])
+    words = " ".join(ast.unparse(bare).split()).removesuffix(":")
+    return words if len(words) <= LONGEST else f"{words[: LONGEST - 20]}... {hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
 
 def _own(statement: ast.stmt) -> Iterator[tuple[ast.AST, str, int | None]]:
@@ -99,7 +130,8 @@ def _changes(statement: ast.stmt) -> Iterator[tuple[str, ast.stmt | None]]:
                 setattr(twin, twin_name, other)
             else:
                 getattr(twin, twin_name)[twin_index] = other
-            yield what, changed
+            of = "" if isinstance(node, ast.Constant) or node is _head(statement) else f"{ast.unparse(node)}, "
+            yield f"{of}{what}", changed
     if isinstance(statement, ast.If | ast.While) and not isinstance(statement.test, ast.Compare | ast.UnaryOp):
         changed = copy.deepcopy(statement)
         changed.test = ast.UnaryOp(ast.Not(), changed.test)

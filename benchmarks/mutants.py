@@ -24,7 +24,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -235,6 +235,13 @@ def automatic() -> tuple[list[SourceMutant], Counter[str]]:
     return kept, out
 
 
+def check_equivalent(named: Collection[str]) -> None:
+    """StageError for entries of EQUIVALENT that name none of `named`: what was proved of other code proves nothing."""
+    if stale := sorted(set(EQUIVALENT) - set(named)):
+        listed = "".join(f"\n  {name}" for name in stale)
+        raise StageError(f"benchmarks/_mutants_written.py: EQUIVALENT names mutants that are not there (any more):{listed}")
+
+
 def source_of(module: str) -> str:
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
@@ -301,6 +308,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     before = baseline(tasks)
     by_hand = written()
     drawn, out = automatic()
+    check_equivalent({m.name for m in (*by_hand, *drawn)})
+    places = {m.name: m.place for m in (*by_hand, *drawn)}
     if 0 <= asked.automatic < len(drawn):
         drawn = sorted(random.Random(1).sample(drawn, asked.automatic), key=lambda m: m.name)
     print(f"{len(tasks)} tasks of {', '.join(folder.name for folder in there)}", flush=True)
@@ -312,16 +321,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(text, flush=True)
     survivors = [name for name, end in {**ends, **auto}.items() if end == "survived"]
     for name in survivors:
-        print(f"  survived: {name}{' (equivalent: ' + EQUIVALENT[name] + ')' if name in EQUIVALENT else ''}", flush=True)
+        print(
+            f"  survived: {places[name]} {name}{' (equivalent: ' + EQUIVALENT[name] + ')' if name in EQUIVALENT else ''}",
+            flush=True,
+        )
     unreached = [m for m in drawn if not before.reaches(m)]
     print(f"in lines that no replay of the sample reaches: {len(unreached)} of {len(drawn)} automatic mutants")
     shown = drawn if asked.replays < 0 else random.Random(2).sample(drawn, min(asked.replays, len(drawn)))
     alone = run(tasks, by_hand, before, asked.workers, yardstick=False)
     print(_line("by the replays alone, written by hand", alone)[0], flush=True)
-    print(f"  survived: {', '.join(name for name, end in alone.items() if end == 'survived') or 'none'}")
+    print(f"  survived: {'; '.join(name for name, end in alone.items() if end == 'survived') or 'none'}")
     by_replays = run(tasks, shown, before, asked.workers, yardstick=False)
     print(_line("by the replays alone, automatic", by_replays)[0], flush=True)
-    print(f"  survived: {', '.join(name for name, end in by_replays.items() if end == 'survived') or 'none'}")
+    print(f"  survived: {'; '.join(name for name, end in by_replays.items() if end == 'survived') or 'none'}")
     for why, count in out.items():
         print(f"left out: {count} automatic mutants in {why}")
     total, rate = _line("together", {**ends, **auto})

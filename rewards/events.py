@@ -53,7 +53,7 @@ def efficiency(calls: int, reference_calls: int, max_steps: int) -> float:
     beyond, budget = calls - reference_calls, max_steps - reference_calls
     if beyond <= 0:
         return 1.0
-    return max(0.0, 1.0 - beyond / budget) if budget > 0 else 0.0
+    return 1.0 - beyond / max(beyond, budget)
 
 
 def check_weights(weights: RewardWeights, max_steps: int) -> None:
@@ -78,5 +78,5 @@ def check_weights(weights: RewardWeights, max_steps: int) -> None:
             "reward weights: gamma^max_steps * violation must be above quality + 2 * delay, "
             "or stalling and closing at once could pay"
         )
-    if sum(weights.milestones.values()) > 1 or any(not 0 < v <= 1 for v in weights.milestones.values()):
-        raise GraderError("reward.milestones are each in (0, 1] and at most 1 together")
+    if sum(weights.milestones.values()) > 1 or not all(v > 0 for v in weights.milestones.values()):
+        raise GraderError("reward.milestones are each above 0 and at most 1 together")

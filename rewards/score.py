@@ -116,18 +116,18 @@ class Stepper:
             self._finish, self._over = entry, True
             success, share, speed, reopened = self._finished(step, found)
             quality = min(1.0, quality + share)
-            delay += reopened
+            delay = max(delay, reopened)
         elif truncated:
             self._over = True
             message = "the episode ended without a finishing act"
             found.append(
                 Violation(rule="case_abandoned", step=step, message=message, evidence=(self.criteria.task.opening.record,))
             )
-            delay += 1.0
+            delay = 1.0
         self._looked = self._looked or _shows(entry)
         if self.criteria.answers and entry.ok and entry.call.tool != MESSAGE_TOOL:
             self._given.update(_leaves(entry.result))
-        return self._record(found, success=success, quality=quality, speed=speed, delay=min(1.0, delay))
+        return self._record(found, success=success, quality=quality, speed=speed, delay=delay)
 
     def end_unplayed(self) -> None:
         """The episode ended before any call (a token budget spent on nothing): abandoned, at one reward step of its own."""
@@ -219,12 +219,13 @@ class Stepper:
 
     def _milestone(self, entry: JournalEntry, found: list[Violation]) -> float:
         """Quality of a milestone: the first write of a named tool that brings the outcome nearer and breaks nothing."""
-        worth = self.criteria.task.weights.milestones.get(entry.call.tool)
-        if worth is None or not entry.ok or not entry.changes or entry.call.tool in self._milestones:
+        milestones = self.criteria.task.weights.milestones
+        if not milestones or not entry.ok or not entry.changes:
             return 0.0
         met = sum(best(self.criteria.answer.outcome, self._difference, None).criteria.values())
         nearer, self._met = met > self._met, max(met, self._met)
-        if not nearer or found:
+        worth = milestones.get(entry.call.tool)
+        if worth is None or not nearer or found or entry.call.tool in self._milestones:
             return 0.0
         self._milestones.add(entry.call.tool)
         return worth

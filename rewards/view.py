@@ -108,18 +108,18 @@ class JournalView:
             found = row
         return found
 
-    def rows(self, system: str, kind: str, step: int) -> Iterator[tuple[str, dict[str, Any], int | None]]:
-        """(record_id, row, step that created it or None) of every row of a kind as the call at `step` found it."""
+    def rows(self, system: str, kind: str, step: int) -> Iterator[tuple[str, dict[str, Any], bool]]:
+        """(record_id, row, whether this episode made it) of every row of a kind as the call at `step` found it."""
         base = self.base.get(system, {}).get(kind, {})
         for record_id in base:
             row = base[record_id] if (system, kind, record_id) not in self._changed else self.row(system, kind, record_id, step)
             if row is not None:
-                yield record_id, row, None
-        for (s, k, record_id), history in self._changed.items():
-            if s == system and k == kind and record_id not in base and history[0][0] < step:
+                yield record_id, row, False
+        for s, k, record_id in self._changed:
+            if s == system and k == kind and record_id not in base:
                 row = self.row(system, kind, record_id, step)
                 if row is not None:
-                    yield record_id, row, history[0][0]
+                    yield record_id, row, True
 
     def follow(self, lookup: Lookup, arguments: dict[str, Any], step: int) -> tuple[Any, tuple[RowRef, ...]]:
         """The value at the end of `lookup` for a call with `arguments` (None where never set), and the rows passed on the way.
@@ -127,7 +127,7 @@ class JournalView:
         Raises NotThere where a record on the way is not in the state.
         """
         named = arguments.get(lookup.argument)
-        if named is None or not isinstance(named, str | int):
+        if not isinstance(named, str | int):
             raise NotThere(RowRef(system=lookup.system, kind=lookup.kind, record_id="(none)"))
         hop: Hop | None = lookup
         value: Any = str(named)
@@ -137,7 +137,7 @@ class JournalView:
             ref = RowRef(system=hop.system, kind=hop.kind, record_id=str(value))
             row = self.row(hop.system, hop.kind, str(value), step) if value is not None else None
             if row is None:
-                raise NotThere(ref) if value is not None or not rows else NotThere(rows[-1], field)
+                raise NotThere(ref) if value is not None else NotThere(rows[-1], field)
             rows.append(ref)
             value, field = row.get(hop.field), hop.field
             hop = hop.then

@@ -52,16 +52,17 @@ def check(p: Approval, view: JournalView, step: int) -> list[Violation]:
     if isinstance(amount, bool) or not isinstance(amount, int):
         raise GraderError(f"{p.tool} at step {step}: {p.argument} is no whole number of minor units")
     rows: tuple[RowRef, ...] = ()
-    if isinstance(p.above, dict) and p.by is not None:
+    limit = p.above
+    if isinstance(limit, dict):
+        if p.by is None:
+            raise GraderError("approval has no form")
         try:
             key, rows = view.follow(p.by, arguments, step)
-            if not isinstance(key, str) or key not in p.above:
+            if not isinstance(key, str) or key not in limit:
                 raise NotThere(rows[-1], f"{last_field(p.by)} of the table")
         except NotThere as missing:
             return [Violation(rule="approval", step=step, message=str(missing), evidence=(missing.ref,))]
-        limit = p.above[key]
-    else:
-        limit = p.above if isinstance(p.above, int) else 0
+        limit = limit[key]
     if amount <= limit or any(_covers(p, arguments, amount, entry) for _, entry in view.calls(p.request_tool, step)):
         return []
     message = f"{p.tool} at step {step}: {amount} is above {limit} and was not approved before for {arguments.get(p.about)}"

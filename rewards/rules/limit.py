@@ -92,7 +92,9 @@ def _too_much(p: Limit, view: JournalView, step: int) -> list[Violation]:
         limit, rows = view.follow(p.max, arguments, step)
         if limit is None:
             raise NotThere(rows[-1], last_field(p.max))
-    elif p.by is not None and p.limits is not None:
+    elif p.limits is not None:
+        if p.by is None:
+            raise GraderError("limit has no form")
         key, rows = view.follow(p.by, arguments, step)
         if not isinstance(key, str) or key not in p.limits:
             raise NotThere(rows[-1], f"{last_field(p.by)} of the table")
@@ -111,11 +113,11 @@ def _too_often(p: Limit, view: JournalView, step: int) -> list[Violation]:
     named = view.entries[step].call.arguments.get(p.rows.match)
     start = instant(view.started_at, "started_at") - timedelta(days=p.days)
     earlier = []
-    for record_id, row, made_at in view.rows(p.rows.system, p.rows.kind, step):
+    for record_id, row, made in view.rows(p.rows.system, p.rows.kind, step):
         if not same(row.get(p.rows.match), named):
             continue
         told = row.get(p.rows.time)  # a row of unknown time may have been made within the days
-        if made_at is None and told is not None and instant(told, f"{record_id}.{p.rows.time}") < start:
+        if not made and told is not None and instant(told, f"{record_id}.{p.rows.time}") < start:
             continue
         earlier.append(RowRef(system=p.rows.system, kind=p.rows.kind, record_id=record_id))
     if len(earlier) + 1 <= p.count:

@@ -30,7 +30,7 @@ def check(p: Overdue, view: JournalView, step: int) -> list[Violation]:
     arguments = view.entries[step].call.arguments
     if not applies(p.when, arguments):
         return []
-    found: list[object] = []
+    found: list[tuple[object, str]] = []
     evidence: list[RowRef] = []
     for lookup in (p.due, p.came):
         try:
@@ -39,9 +39,9 @@ def check(p: Overdue, view: JournalView, step: int) -> list[Violation]:
                 raise NotThere(rows[-1], last_field(lookup))
         except NotThere as missing:
             return [Violation(rule="overdue", step=step, message=str(missing), evidence=(missing.ref,))]
-        found.append(value)
+        found.append((value, last_field(lookup)))
         evidence += [row for row in rows if row not in evidence]
-    due, came = (instant(value, last_field(lookup)) for value, lookup in zip(found, (p.due, p.came), strict=True))
+    due, came = (instant(value, name) for value, name in found)
     if came - due > timedelta(days=p.days):
         return []
     after = (came - due).total_seconds() / 86400

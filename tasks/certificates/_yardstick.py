@@ -84,11 +84,13 @@ def _events() -> Iterator[Measure]:
     scores = [round(score(g, bounds) or 0.0, 4) for g in (-1.0, 0.0, 1.0)]
     yield "a score lies between the bounds", (scores, score(1.0, None)), ([0.0, 50.0, 100.0], None)
     same_bounds = ScoreBounds(g_min=0.5, g_max=0.5)
-    yield "a score without a span", round(score(0.5, same_bounds) or 0.0, 4), 0.0
+    spans = round(score(0.5, same_bounds) or 0.0, 4), (score(0.6, same_bounds) or 0.0) > 0
+    yield "a score without a span", spans, (0.0, True)
     speeds = [
-        efficiency(*given) for given in ((3, 3, 7), (2, 3, 7), (4, 3, 7), (7, 3, 7), (9, 3, 7), (4, 3, 3), (4, 3, 4), (5, 3, 4))
+        efficiency(*given)
+        for given in ((3, 3, 7), (2, 3, 7), (4, 3, 7), (7, 3, 7), (9, 3, 7), (4, 3, 3), (4, 3, 4), (5, 3, 4), (3, 3, 3))
     ]
-    yield "efficiency", speeds, [1.0, 1.0, 0.75, 0.0, 0.0, 0.0, 0.0, 0.0]
+    yield "efficiency", speeds, [1.0, 1.0, 0.75, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     zero: dict[str, Any] = {"success": 0.0, "quality": 0.0, "efficiency": 0.0}
     weights: tuple[tuple[RewardWeights, int, str], ...] = (
         (plain, 30, ""), (RewardWeights(composition="kpi", violation=-1.0), 30, ""), (RewardWeights(quality=-0.1), 30, REFUSED),

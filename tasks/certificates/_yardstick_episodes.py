@@ -33,14 +33,19 @@ def episode_measures() -> Iterator[Measure]:
 _FACT = Fact(id="f1", slots=("order",), answer="r1", values={"order": "r1"})
 
 
-def _task(rules: tuple[RuleRef, ...] = (), weights: RewardWeights = RewardWeights(), steps: int = 10) -> TaskSpec:  # noqa: B008
+def _task(
+    rules: tuple[RuleRef, ...] = (),
+    weights: RewardWeights = RewardWeights(),  # noqa: B008
+    steps: int = 10,
+    patience: int = 4,
+) -> TaskSpec:
     opening = Opening(
         record=RowRef(system="s", kind="ticket", record_id="t1"), requester_id="u1", requester_name="n", contact="c",
         subject="words", text="more words", received_at=CLOCK,
     )  # fmt: skip
     return TaskSpec(
         task_id="yardstick", taskset="yardstick", workflow="w", started_at=CLOCK, organisation="o", opening=opening, systems=(),
-        state=(), rules=rules, requester=RequesterSpec(facts=(_FACT,), patience=4), max_steps=steps, weights=weights,
+        state=(), rules=rules, requester=RequesterSpec(facts=(_FACT,), patience=patience), max_steps=steps, weights=weights,
     )  # fmt: skip
 
 
@@ -113,6 +118,8 @@ def _episodes() -> Iterator[Measure]:
         ("wrong after a look", [_look(0), finish_of(1, code="bad")], "finish", ten, _answer()),
         ("wrong after a result that says nothing", [entry_of(0, "note"), finish_of(1, code="bad")], "finish", ten, _answer()),
         ("wrong after a result", [entry_of(0, "note", result={"n": 1}), finish_of(1, code="bad")], "finish", ten, _answer()),
+        ("wrong after a result that says something", [entry_of(0, "note", result={"done": True, "n": 1}), finish_of(1, code="bad")],
+         "finish", ten, _answer()),
         ("wrong after a list", [entry_of(0, "note", result=[]), finish_of(1, code="bad")], "finish", ten, _answer()),
         ("wrong after no result", [entry_of(0, "note", result=None), finish_of(1, code="bad")], "finish", ten, _answer()),
         ("wrong after a refusal", [_refused(0, not_found), finish_of(1, code="bad")], "finish", ten, _answer()),
@@ -137,6 +144,9 @@ def _episodes() -> Iterator[Measure]:
         ("both outcomes", [_look(0), write, entry_of(2, "write", _OTHER), done], "finish", ten, _answer(either)),
         ("all that can be wasted", [*(_say(n) for n in range(8)), write, done], "finish", ten, _answer()),
         ("waste in few steps", [_refused(n, not_found) for n in range(6)], "step_limit", _task(steps=3), _answer()),
+        ("abandoned with a call that is wasted", [_look(0), _look(1)], "step_limit", ten, _answer()),
+        ("one message too many", [_say(0), _say(1), write, done], "finish", _task(patience=1), _answer()),
+        ("messages to one without patience", [_say(0), _say(1), write, done], "finish", _task(patience=0), _answer()),
         ("a word, unread", [finish_of(0)], "finish", ten, _answer(outcome_of(about="r1"))),
         ("a word after a look", [_look(0), finish_of(1)], "finish", ten, _answer(outcome_of(about="r1"))),
         ("a guessed answer", [_look(0), finish_of(1, _PRICE)], "finish", ten, _answer(_PRICED)),
@@ -162,6 +172,9 @@ def _compositions() -> Iterator[Measure]:
     never = RuleRef(id="never", rule="forbidden", sentence="", parameters={"tool": "write"})
     barred = stones.model_copy(update={"rules": (never,)})
     two = _answer(outcome_of(_SET, _OTHER, about="r1"))
+    steps = _task(weights=RewardWeights(milestones={"write": 0.5, "then": 0.25, "resolve": 0.25}))
+    beside = _answer(outcome_of(_SET, about="r1", ignored=("s.row.n",)))
+    note = change_of("update", "1", before={"n": 1}, n=2)
     rows: tuple[tuple[str, Sequence[JournalEntry], Any, TaskSpec, Answer], ...] = (
         ("product", [_look(0), write, done], "finish", shares, _answer()),
         ("product, slowly", [_look(0), _look(1, "r2"), _look(2, "r3"), write, done], "finish", shares, _answer()),
@@ -173,6 +186,10 @@ def _compositions() -> Iterator[Measure]:
         ("milestone, once", [write, entry_of(2, "write", _OTHER), done], "finish", stones, two),
         ("milestone, not nearer", [entry_of(1, "write", _WRONG), done], "finish", stones, _answer()),
         ("milestone, first away", [entry_of(1, "write", _WRONG), write, done], "finish", stones, _answer()),
+        ("milestone, by a write that nobody asked about", [entry_of(0, "write", note), write, done], "finish", steps, beside),
+        ("milestone, after one that was nearer", [write, entry_of(2, "then", note), done], "finish", steps, beside),
+        ("milestone, after another tool was nearer", [entry_of(1, "other", _SET), entry_of(2, "then", note), done], "finish", steps, beside),
+        ("milestone, at the finish", [_look(0), done.model_copy(update={"changes": (_SET,)})], "finish", steps, _answer()),
         ("milestone, by a refused call", [write.model_copy(update={"ok": False, "refusal": Refusal(
             kind=RefusalKind.conflict, message="no")}), done], "finish", stones, _answer()),
         ("milestone, by a forbidden call", [write, done], "finish", barred, _answer()),
@@ -205,6 +222,13 @@ def _ways_in() -> Iterator[Measure]:
     """Step by step, forked and whole, an episode is judged alike; what cannot be judged is refused."""
     entries = (_look(0), _say(1), _say(2), entry_of(3, "write", _WRONG), entry_of(4, "write", _SET), finish_of(5))
     whole = _graded(entries)
+    answered = _answer(_PRICED)
+    for name, shown, answer, right in (
+        ("collateral", [entry_of(0, "write", _WRONG, _OTHER)], _answer(), ["1", "2"]), ("closed_unread", [finish_of(0, code="bad")], _answer(), ["t1"]),
+        ("answer_unread", [_look(0), finish_of(1, _PRICE)], answered, ["t1"]),
+    ):  # fmt: skip
+        found = grade(_task(), answer, {}, _journal(shown)).violations
+        yield f"what {name} shows", [[(v.rule, r.record_id) for r in v.evidence] for v in found], [[(name, one) for one in right]]
     stepper = Stepper(criteria_of(_task(), _answer()), {})
     early = stepper.grade()
     yield "nothing is right before the finish", (early.success, early.outcome_right, early.quality), (False, False, 0.0)
@@ -254,9 +278,13 @@ _RIGHT: dict[str, tuple[Any, ...]] = {
     "wrong after a look": ((False, False, False, 0.3333, -0.1333), [], [0.0, -0.1333], [(0, 0.0, 0.0), (0, 0.0, 1.0)]),
     "wrong after a result that says nothing": ((False, False, False, 0.3333, -0.7833), [("closed_unread", 1, True)], [0.0, -0.7833], [(0, 0.0, 0.0), (1, 0.0, 1.0)]),
     "wrong after a result": ((False, False, False, 0.3333, -0.1333), [], [0.0, -0.1333], [(0, 0.0, 0.0), (0, 0.0, 1.0)]),
+    "wrong after a result that says something": ((False, False, False, 0.3333, -0.1333), [], [0.0, -0.1333], [(0, 0.0, 0.0), (0, 0.0, 1.0)]),
     "wrong after a list": ((False, False, False, 0.3333, -0.1333), [], [0.0, -0.1333], [(0, 0.0, 0.0), (0, 0.0, 1.0)]),
     "wrong after no result": ((False, False, False, 0.3333, -0.7833), [("closed_unread", 1, True)], [0.0, -0.7833], [(0, 0.0, 0.0), (1, 0.0, 1.0)]),
     "wrong after a refusal": ((False, False, False, 0.3333, -0.8033), [("closed_unread", 1, True)], [-0.02, -0.7833], [(0, 0.0, 0.1), (1, 0.0, 1.0)]),
+    "abandoned with a call that is wasted": ((False, False, False, 0.0, -0.85), [("case_abandoned", 1, True)], [0.0, -0.85], [(0, 0.0, 0.0), (1, 0.0, 1.0)]),
+    "one message too many": ((True, True, True, 1.0, 0.675), [], [0.0, -0.2, 0.0, 0.875], [(0, 0.0, 0.0), (0, 0.0, 1.0), (0, 0.0, 0.0), (0, 0.75, 0.0)]),
+    "messages to one without patience": ((True, True, True, 1.0, 0.675), [], [0.0, -0.2, 0.0, 0.875], [(0, 0.0, 0.0), (0, 0.0, 1.0), (0, 0.0, 0.0), (0, 0.75, 0.0)]),
     "a word, unread": ((False, False, True, 1.0, -0.45), [("closed_unread", 0, True)], [-0.45], [(1, 0.0, 0.0)]),
     "a word after a look": ((True, True, True, 1.0, 0.9), [], [0.0, 0.9], [(0, 0.0, 0.0), (0, 1.0, 0.0)]),
     "a guessed answer": ((False, False, True, 1.0, -0.45), [("answer_unread", 1, True)], [0.0, -0.45], [(0, 0.0, 0.0), (1, 0.0, 0.0)]),
@@ -296,6 +324,10 @@ _RIGHT: dict[str, tuple[Any, ...]] = {
     "milestone, once": ((True, True, True, 1.0, 0.9875), [], [0.1, 0.0, 0.8875], [(0, 0.0, 0.0), (0, 0.0, 0.0), (0, 0.875, 0.0)]),
     "milestone, not nearer": ((False, False, False, 0.6667, -1.3667), [("collateral", 0, True), ("closed_unread", 1, True)], [-0.65, -0.7167], [(1, 0.0, 0.0), (1, 0.0, 1.0)]),
     "milestone, first away": ((False, False, True, 1.0, -0.35), [("collateral", 0, True)], [-0.65, 0.1, 0.2], [(1, 0.0, 0.0), (0, 0.0, 0.0), (0, 0.0, 0.0)]),
+    "milestone, by a write that nobody asked about": ((True, True, True, 1.0, 0.9875), [], [0.0, 0.1, 0.8875], [(0, 0.0, 0.0), (0, 0.0, 0.0), (0, 0.875, 0.0)]),
+    "milestone, after one that was nearer": ((True, True, True, 1.0, 0.9875), [], [0.1, 0.0, 0.8875], [(0, 0.0, 0.0), (0, 0.0, 0.0), (0, 0.875, 0.0)]),
+    "milestone, after another tool was nearer": ((True, True, True, 1.0, 0.8875), [], [0.0, 0.0, 0.8875], [(0, 0.0, 0.0), (0, 0.0, 0.0), (0, 0.875, 0.0)]),
+    "milestone, at the finish": ((True, True, True, 1.0, 0.9), [], [0.0, 0.9], [(0, 0.0, 0.0), (0, 1.0, 0.0)]),
     "milestone, by a refused call": ((False, False, False, 0.6667, -1.3667), [("invalid_call", 0, False), ("closed_unread", 1, True)], [-0.65, -0.7167], [(1, 0.0, 0.0), (1, 0.0, 1.0)]),
     "milestone, by a forbidden call": ((False, False, True, 1.0, -0.45), [("never", 0, True)], [-0.65, 0.2], [(1, 0.0, 0.0), (0, 0.0, 0.0)]),
 }  # fmt: skip

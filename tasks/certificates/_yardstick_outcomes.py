@@ -94,8 +94,8 @@ def difference_measures() -> Iterator[Measure]:
     ignored = difference_of([set_a, change_of("create", "9", a=1, b=2)], ("s.row.a",))
     yield "an ignored field is none", (ignored.sets(), len(ignored.creates()[0][3])), ({}, 1)
     opening = RowRef(system="s", kind="row", record_id="1")
-    owns = [len(list(own_changes(entry_of(0, "x", set_a, made, finished=f), opening))) for f in (False, True)]
-    yield "the finish's writes to the opening are the act itself", owns, [2, 1]
+    owns = [[c.record_id for c in own_changes(entry_of(0, "x", set_a, made, finished=f), opening)] for f in (False, True)]
+    yield "the finish's writes to the opening are the act itself", owns, [["1", "9"], ["9"]]
 
 
 def outcome_measures() -> Iterator[Measure]:
@@ -115,6 +115,8 @@ def outcome_measures() -> Iterator[Measure]:
         ("another kind", want, [change_of("update", "1", "other", before={"a": 1}, a=2)], finish_of(),
          (["about", "code"], ["s.row 1.a", "s.other 1.a was changed"], 0, False, 0.5)),
         ("a deletion asked for", outcome_of(change_of("delete", "1")), [change_of("delete", "1")], finish_of(),
+         (["code", "s.row 1 deleted"], [], 0, True, 1.0)),
+        ("a deletion asked for, with what the row held", outcome_of(change_of("delete", "1", a=1)), [change_of("delete", "1")], finish_of(),
          (["code", "s.row 1 deleted"], [], 0, True, 1.0)),
         ("a deletion not made", outcome_of(change_of("delete", "1"), set_a.model_copy(update={"record_id": "2"})),
          [change_of("update", "2", before={"a": 1}, a=2)], finish_of(),
@@ -136,6 +138,8 @@ def outcome_measures() -> Iterator[Measure]:
          (["code", "s.row #1", "s.row #1.a", "s.row #1.b"], ["s.row 8.c was set"], 0, False, 0.8)),
         ("rows of another kind", outcome_of(made), [change_of("create", "8", "other", a=1, b=2)], finish_of(),
          (["code"], ["s.row #1", "s.row #1.a", "s.row #1.b", "s.other 8 was created"], 0, False, 0.2)),
+        ("a row with another text", outcome_of(change_of("create", None, a="x")), [change_of("create", "8", a="y")], finish_of(),
+         (["code", "s.row #1"], ["s.row #1.a"], 0, False, 0.666667)),
         ("an ignored field", outcome_of(made, ignored=("s.row.b",)), [second], finish_of(),
          (["code", "s.row #1", "s.row #1.a"], [], 0, True, 1.0)),
         ("an ignored update", outcome_of(set_a, ignored=("s.row.a",)), [], finish_of(), (["code"], [], 0, True, 1.0)),

@@ -23,6 +23,7 @@ BASE: dict[str, dict[str, dict[str, Row]]] = {
             "A": {"account": "C", "status": "open", "due": "2025-03-10T12:00:00Z", "came": "2025-03-13T12:00:00Z", "worth": 50},
             "B": {"account": "D", "status": "shut", "due": "2025-03-10T12:00:00Z", "came": "2025-03-13T12:00:01Z", "worth": None},
             "N": {"account": None, "status": None, "due": None, "came": None},
+            "X": {"account": "nobody"},
         },
         "account": {"C": {"tier": "gold"}, "D": {"tier": "new"}},
         "line": {
@@ -179,6 +180,7 @@ def _forbidden() -> Iterator[Case]:
     far: Row = {"state": TIER, "values": ["new"]}
     yield "a record further on", "forbidden", far, [_call("act", order="B")], [("B", "D")]
     yield "a record further on that is not known", "forbidden", far, [_call("act", order="N")], [("N",)]
+    yield "a record further on that is not there", "forbidden", far, [_call("act", order="X")], [("nobody",)]
     two: Row = {
         "state": {**ORDER, "field": "account", "then": {"system": "s", "kind": "account", "field": "none"}},
         "values": ["x"],
@@ -196,7 +198,7 @@ def _times() -> Iterator[Case]:
     yield "within", "window", exactly, [_call("act", order="A")], []
     at: Row = {"days": 1, "since": {**ORDER, "field": "set"}}
     for text, right in (("2025-03-21T09:00:00Z", []), ("2025-03-21T08:59:59Z", [("A",)]), ("2025-03-22", []), ("no time", "GraderError"),
-                        (5, "GraderError"), ("2025-03-21T10:00:00+01:00", [])):  # fmt: skip
+                        (5, "GraderError"), ("2025-03-21T10:00:00+01:00", []), ("2025-03-21T09:30:00+01:00", [("A",)])):  # fmt: skip
         change = RowChange(system="s", kind="order", op="update", record_id="A", fields={"set": text})
         yield f"since {text}", "window", at, [_call("other", changes=[change]), _call("act", order="A")], right
     yield "under another condition", "window", {**exactly, "days": 0, "when": {"why": ["x"]}}, [_call("act", order="A")], []

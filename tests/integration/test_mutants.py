@@ -12,7 +12,8 @@ import pytest
 
 from benchmarks._mutants_written import EQUIVALENT, OUT_OF_QUESTION, WRITTEN
 from benchmarks._mutate import mutants
-from benchmarks.mutants import MODULES, automatic, source_of, written
+from benchmarks.mutants import MODULES, automatic, check_equivalent, source_of, written
+from schemas.errors import StageError
 from tests.taskset_certified import build_certified
 
 SOURCE = """
@@ -31,7 +32,7 @@ LIMIT = 3 < 4
 
 def test_a_mutant_changes_one_thing_inside_a_function_and_no_words() -> None:
     made = list(mutants("m", SOURCE))
-    names = [m.name.split(" ", 1)[1] for m in made]
+    names = [m.name.split(" | ")[1].split(", ")[-1] for m in made]
     assert sorted(names) == sorted(
         [
             *("Lt -> LtE", "Lt -> GtE", "and <-> or", "without not", "Eq -> NotEq", "3 -> 4", "not (condition)", "True -> False"),
@@ -47,9 +48,35 @@ def test_a_mutant_changes_one_thing_inside_a_function_and_no_words() -> None:
 def test_there_are_enough_mutants_and_each_is_a_program() -> None:
     by_hand, (by_machine, _) = written(), automatic()
     assert len({m.name for m in by_hand}) == len(WRITTEN) >= 40
-    assert set(EQUIVALENT) <= {m.name for m in (*by_hand, *by_machine)}
+    check_equivalent({m.name for m in (*by_hand, *by_machine)})
     for mutant in (*by_hand, *by_machine):
         assert ast.dump(ast.parse(mutant.source)) != ast.dump(ast.parse(source_of(mutant.module))), mutant.name
+
+
+def test_the_name_of_a_mutant_follows_what_it_changes_and_not_where_that_stands() -> None:
+    before = [m.name for m in mutants("m", SOURCE)]
+    assert "m first: if a < b and (not b == 3) | a < b, Lt -> LtE" in before
+    moved = SOURCE.replace("def first", "\n\ndef other(a):\n    return a\n\n\ndef first").replace(
+        "    note(", "    other(b)\n    note("
+    )
+    assert [m.name for m in mutants("m", moved) if "other(b)" not in m.name] == before
+    edited = {m.name for m in mutants("m", SOURCE.replace("a < b", "a < b + b"))}
+    assert set(before) - edited == {name for name in before if "if a < b" in name}
+
+
+def test_alike_mutants_of_a_function_have_names_of_their_own_that_tell_how_many_there_are() -> None:
+    twice = "def f(a):\n    a += 1\n    a += 1\n    return a\n"
+    names = [m.name for m in mutants("m", twice)]
+    assert len(set(names)) == len(names)
+    assert "m f: a += 1 | without AugAssign (1 of 2)" in names
+    assert not set(names) & {m.name for m in mutants("m", twice.replace("    return", "    a += 1\n    return"))}
+
+
+def test_an_entry_of_the_equivalents_that_names_no_mutant_is_an_error() -> None:
+    stale = sorted(EQUIVALENT)[0]
+    with pytest.raises(StageError, match="not there") as told:
+        check_equivalent(set(EQUIVALENT) - {stale})
+    assert stale in str(told.value)
 
 
 def test_what_is_left_out_is_there() -> None:

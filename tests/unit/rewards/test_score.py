@@ -16,7 +16,7 @@ from schemas.errors import GraderError
 from schemas.files import write_models
 from schemas.task import Answer, RequesterSpec, RewardWeights, RuleRef, ScoreBounds, TaskSpec
 from schemas.taskset import SideManifest, State, TaskSet, task_digest
-from tests.unit.rewards.build import BASE, LIMIT, Play, answer, task
+from tests.unit.rewards.build import BASE, LIMIT, START, Play, answer, task
 
 
 def judged(play: Play, ended_by: str | None = None, spec: TaskSpec | None = None, wanted: Answer | None = None) -> Grade:
@@ -207,6 +207,14 @@ def test_a_milestone_is_credited_once_and_only_for_a_right_write() -> None:
     assert right.events[1].quality == 0.5
     wrong = judged(Play().read().refund(amount=900_000).refund().resolve(), spec=spec)
     assert [e.quality for e in wrong.events[:2]] == [0.0, 0.0]
+
+
+def test_a_milestone_is_not_paid_for_what_another_tool_has_brought() -> None:
+    spec = task(weights=RewardWeights(milestones={"stamp": 0.5}))
+    stamp = RowChange(system="payments", kind="refund", op="update", record_id="REFUND_9", fields={"created_at": START})
+    found = judged(Play().read().refund().call("stamp", changes=(stamp,)).resolve(), spec=spec)
+    assert found.success
+    assert [e.quality for e in found.events] == [0.0, 0.0, 0.0, 1.0]
 
 
 def test_the_kpi_composition_pays_at_the_finish_only() -> None:
