@@ -7,8 +7,10 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from typing import Any
 
+from deid.dates import shift_text
 from deid.fold import alnum, digits, fold, spellings
 from deid.identity import Person, PersonRecord, RecordKey, link_persons, normalise_email, normalise_phone, phone_regions
 from deid.lexicon import Entry, Lexicon
@@ -59,7 +61,13 @@ class Plan:
     lexicons: dict[str, Lexicon] = field(default_factory=dict)
     """Scope -> the dictionary of what is known in it ("" where the sources are linked)."""
     values: frozenset[str] = frozenset()
-    """Declared values (enumerations, allowed codes), as written: they pass unchanged."""
+    """Declared values (enumerations, allowed codes), as written: they pass, but for the dates in them."""
+    near: date = date(1970, 1, 1)
+    """Day of the first event: what a date without a year in a declared value is near to."""
+
+    def moved(self, text: str) -> str:
+        """A code or a declaration with the dates in it moved, the same wherever it stands."""
+        return shift_text(text, self.shift_days, self.near, self.context.date_formats)
 
     def scope_of(self, system: str) -> str:
         """What separates the tokens of two sources: empty where the spec's scope links them."""
@@ -101,6 +109,8 @@ def build_plan(spec: Spec, records: Records, key: bytes) -> Plan:
     minter = Minter(derive(key, "tokens"), scope, spec.tokens.epoch)
     weeks = shift_weeks(key, spec.supplier, spec.tokens.epoch)
     plan = Plan(spec, records.book, minter, derive(key, "references"), 7 * weeks)
+    if isinstance(first := records.events["event_ts"].min(), datetime):
+        plan.near = first.date()
     facts = _Facts(plan)
     facts.read(records)
     facts.link()

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from deid.dates import shift_value
+from deid.dates import is_undeclared, reads_as_time, shift_value
 from deid.fold import alnum, fold
 from deid.identity import RecordKey, normalise_email, normalise_phone
 from deid.names import parse_name
 from deid.plan import Plan, is_global_id, is_org, texts_of, thread_of
-from deid.text import Outcome, Request, TextRewriter
+from deid.text import UNDECLARED_DATE, Outcome, Request, TextRewriter
 from deid.thread import Thread
 from deid.tokens import Minter, base_of, reference
 from schemas.events import QUARANTINE_COLUMNS
@@ -138,7 +138,7 @@ class Shard:
             new["reference"] = self.note(self.plan.id_token(self.minter, row["reference"], "case", system), row["reference"])
         new["source_file"], new["source_pos"] = "vault", self.ref(row["source_file"], row["source_pos"])
         new["ts_text"] = new["ts_zone"] = None
-        near = row["event_ts"].date() if row["event_ts"] else (row["recorded_ts"].date() if row["recorded_ts"] else EPOCH)
+        near = near_of(row)
         thread = self.threads[self.thread_key(row)]
         author = self._author(row)
         if row["text"] is not None:
@@ -175,9 +175,11 @@ class Shard:
             allowed = self.plan.book.codes.get(f"{row['system']}.{row['kind']}.{row['field']}")
             if allowed is not None and isinstance(value, str) and value not in allowed:
                 raise NotUnderstoodError("code outside the code book")
-            return value
+            return self._code(value, row)
         if rule.type in ("money", "int", "number", "bool"):
-            return text(value) if isinstance(value, str) and value.strip() and not _is_number(value) else value
+            if isinstance(value, str) and value.strip() and not _is_number(value):
+                return text(value)
+            return value if rule.type == "money" else self._number(value, row)
         if rule.type in ("text", "tags"):
             return text(value) if isinstance(value, str) and value.strip() else value
         if rule.type in ("time", "date"):
@@ -187,6 +189,21 @@ class Shard:
         if isinstance(value, (bool, float)):
             raise NotUnderstoodError(f"a {type(value).__name__} in a field of type {rule.type}")
         return self._identifier(str(value), rule, row, thread) if str(value).strip() else value
+
+    def _code(self, value: Any, row: Row) -> Any:
+        """A code passes, but a date in it moves: a product or a campaign may be named after a day."""
+        if not isinstance(value, str):
+            return self._number(value, row)
+        if is_undeclared(value, self.plan.context.date_formats):
+            raise NotUnderstoodError(UNDECLARED_DATE)
+        return self.plan.moved(value)
+
+    def _number(self, value: Any, row: Row) -> Any:
+        """A number passes unless it reads as a time: that belongs into a field of times, which are moved."""
+        number = float(value) if isinstance(value, str) and value.strip() else value
+        if isinstance(number, (int, float)) and not isinstance(number, bool) and reads_as_time(number, near_of(row)):
+            raise NotUnderstoodError("a number that reads as a time, in a field of no times")
+        return value
 
     def _identifier(self, value: str, rule: FieldRule, row: Row, thread: Thread) -> str:
         plan, scope = self.plan, self.plan.scope_of(row["system"])
@@ -222,7 +239,7 @@ class Shard:
                 nested = self.plan.book.rule(row["system"], row["kind"], name)
                 plain = isinstance(item, str) and item in self.plan.values
                 known = nested is not None and nested.type != "json" and not plain
-                new[name] = (
+                new[self._code(name, row)] = (
                     self._value(item, nested, row, thread, text) if known and nested else self._walk(item, row, thread, text)
                 )
             return new
@@ -230,7 +247,7 @@ class Shard:
             return [self._walk(item, row, thread, text) for item in value]
         if isinstance(value, str) and value.strip() and value not in self.plan.values:
             return text(value)
-        return value
+        return self._code(value, row)
 
     def _link(self, value: Any) -> Any:
         if not isinstance(value, dict) or set(value) != {"system", "kind", "record_id"}:
@@ -289,6 +306,12 @@ class Shard:
             "field": f"{where}.{row['field']}" if row["field"] else f"{where}.text",
             "reason": f"deid: {reason}",
         }
+
+
+def near_of(row: Row) -> date:
+    """The day that dates without a year are near to."""
+    at = row["event_ts"] or row["recorded_ts"]
+    return at.date() if at else EPOCH
 
 
 def _is_number(text: str) -> bool:

@@ -16,11 +16,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deid.dates import is_undeclared
 from deid.plan import Plan, build_plan
 from deid.residual import require_clean, scan
 from deid.rewrite import Row, Shard
 from deid.tables import Records, read_records, sort_all
-from deid.text import Request
+from deid.text import UNDECLARED_DATE, Request
 from deid.thread import Thread
 from deid.tokens import key_id, load_key
 from deid.vault import require_writable, seal, unseal, write_private, write_vault
@@ -208,7 +209,7 @@ def finish(payload: Payload, key: bytes, folders: Sequence[Path], staging: Path)
         write_table(table, staging / f"{name}.parquet")
     for name in ("codebook.json", "declarations.json"):
         if (payload.folder / name).exists():
-            write_json(staging / name, read_json(payload.folder / name))
+            write_json(staging / name, moved_dates(read_json(payload.folder / name), plan))
     spared = {(token, original) for _, token, original in local}
     everywhere = [o for token, originals in tokens.items() for o in originals if (token, o) not in spared]
     found_in: dict[str, list[str]] = defaultdict(list)
@@ -229,6 +230,17 @@ def finish(payload: Payload, key: bytes, folders: Sequence[Path], staging: Path)
     write_vault(vault_file(plan.spec.supplier), key, tokens, refs, meta)
     write_private(review_file(plan.spec.supplier), _review(plan).encode())
     return _counts(records, plan, events, tables, report.characters, report.originals, report.not_scanned, len(owners))
+
+
+def moved_dates(node: Any, plan: Plan) -> Any:
+    """A declaration with the dates in its names and values moved, as they are in the rows."""
+    if isinstance(node, dict):
+        return {plan.moved(name): moved_dates(child, plan) for name, child in node.items()}
+    if isinstance(node, list):
+        return [moved_dates(child, plan) for child in node]
+    if isinstance(node, str) and is_undeclared(node, plan.context.date_formats):
+        raise PrivacyError(f"the declarations hold {UNDECLARED_DATE}; nothing was published")
+    return plan.moved(node) if isinstance(node, str) else node
 
 
 def _join(
@@ -269,6 +281,7 @@ def _small_tables(records: Records, shard: Shard) -> dict[str, pl.DataFrame]:
         row
         | moved(row, ("opened_ts", "closed_ts"))
         | {"record_id": token(row), "organisation": shard.organisation(row["organisation"], row["system"])}
+        | {"outcome_code": row["outcome_code"] and plan.moved(row["outcome_code"])}
         for row in records.records.to_dicts()
     ]
     links = [
@@ -286,7 +299,7 @@ def _small_tables(records: Records, shard: Shard) -> dict[str, pl.DataFrame]:
         | {c: texts.get((n, c), row[c]) for c in ("title", "text")}
         for n, row in enumerate(records.policies.to_dicts())
     ]
-    held = [row | placed(row) for row in records.quarantine.to_dicts()]
+    held = [row | placed(row) | {"found": plan.moved(row["found"] or "") or None} for row in records.quarantine.to_dicts()]
     return {
         "records": sort_all(frame(found, RECORD_COLUMNS), ("system", "kind", "record_id")),
         "links": sort_all(frame(links, LINK_COLUMNS), ()),
@@ -303,13 +316,17 @@ def _policy_texts(records: Records, shard: Shard) -> dict[tuple[int, str], str]:
     from schemas.plugins import load_plugins
 
     exact = {n: d for n, d in load_plugins("deid.detectors", "DETECTOR", Detector).items() if d.tier != GUESS}
-    key = "\0policies"
+    key, plan = "\0policies", shard.plan
     shard.threads[key] = Thread(key, "", shard.plan, shard.minter)
     wanted: dict[tuple[int, str], Request] = {}
     for number, row in enumerate(records.policies.to_dicts()):
-        near = (row["in_force_from"] or row["published_ts"]).date() if row["in_force_from"] or row["published_ts"] else None
+        near = (row["in_force_from"] or row["published_ts"]).date() if row["in_force_from"] or row["published_ts"] else plan.near
+        if plan.moved(row["document"]) != row["document"] or is_undeclared(row["document"], plan.context.date_formats):
+            raise PrivacyError(
+                "policies: the name of a document holds a date, and the spec goes by that name; nothing was published"
+            )
         for column in ("title", "text"):
-            if row[column] and near:
+            if row[column]:
                 wanted[number, column] = Request(key, -1, near, row[column])
     answers = TextRewriter(shard.plan, exact).rewrite(dict.fromkeys(wanted.values()), shard.threads)
     texts = {}

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 
-from deid.dates import find_dates, shift_match
+from deid.dates import find_dates, is_undeclared, shift_match, shift_text
 from deid.fold import Words, alnum, digits, fold, words_of
 from deid.names import one_edit, parse_name
 from deid.plan import Plan, id_identity
@@ -19,6 +19,7 @@ from deid.words import ENGLISH, OTHER_LANGUAGES
 from schemas.plugins import load_plugins
 
 SECRET = "[SECRET]"
+UNDECLARED_DATE = "a date in a form that deid.date_formats does not declare"
 MAX_ACRONYM = 5
 UNREADABLE = re.compile("[\ufffd\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 NAME_WORD = re.compile(r"[^\W\d_]")
@@ -244,17 +245,30 @@ class TextRewriter:
         spans = [s for s in work.spans if s.kind != "mention" and not (s.kind == "person" and self._bearer(thread, s) < 0)]
         dates = {(start, end): match for start, end, match in find_dates(text, plan.context.date_formats)}
         pieces, at, originals = [], 0, []
-        for span in resolve(spans + thread.find(text, work.words, request.author)):
+        chosen = resolve(spans + thread.find(text, work.words, request.author))
+        lost = dates.keys() - {(s.start, s.end) for s in chosen if s.kind == "date"}
+
+        def kept(start: int, end: int) -> str:
+            """Characters that stay; where a date lost to a span that overlaps it, what is left of it moves too."""
+            piece = text[start:end]
+            touched = any(a < end and start < b for a, b in lost)
+            return shift_text(piece, plan.shift_days, request.near, plan.context.date_formats) if touched else piece
+
+        for span in [*chosen, Span(len(text), len(text), "end")]:
             original = text[span.start : span.end]
+            if is_undeclared(text[at : span.start], plan.context.date_formats):
+                return Outcome(failure=UNDECLARED_DATE)
             if span.kind == "date":
                 new = shift_match(dates[span.start, span.end], plan.shift_days, request.near) or original
+            elif span.kind in ("vocabulary", "end"):
+                new = kept(span.start, span.end)
             else:
                 new = self._replacement(thread, span, original)
                 if new and new not in (SECRET, original):
                     originals.append((new, original))
-            pieces += [text[at : span.start], new]
+            pieces += [kept(at, span.start), new]
             at = span.end
-        return Outcome("".join(pieces) + text[at:], "", originals)
+        return Outcome("".join(pieces), "", originals)
 
     def _replacement(self, thread: Thread, span: Span, original: str) -> str:
         plan, scope = self.plan, thread.scope
@@ -264,8 +278,6 @@ class TextRewriter:
 
         if span.kind == "secret":
             return SECRET
-        if span.kind == "vocabulary":
-            return original
         if span.kind == "person":
             return plan.persons[self._bearer(thread, span)].token
         if span.kind in ("email", "phone") and (token := self._known(thread, span)):

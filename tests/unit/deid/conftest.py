@@ -37,8 +37,14 @@ BOOK = CodeBook(
         "orders.order.placed_at": FieldRule(type="time"),
         "orders.order.total_minor": FieldRule(type="money"),
         "orders.order.extra": FieldRule(type="json"),
+        "orders.order.product": FieldRule(type="code"),
+        "orders.order.campaign": FieldRule(type="code"),
+        "orders.order.labels": FieldRule(type="tags"),
+        "orders.order.note": FieldRule(type="text"),
+        "orders.order.due": FieldRule(type="date"),
+        "orders.order.batch": FieldRule(type="int"),
     },
-    codes={"helpdesk.ticket.status": ["new", "open", "solved"]},
+    codes={"helpdesk.ticket.status": ["new", "open", "solved"], "orders.order.campaign": ["none", "sale of 2031-07-14"]},
 )
 
 
