@@ -21,6 +21,7 @@ from typing import Any
 from deid.tokens import load_key
 from deid.vault import Vault
 from pipeline.cli import run_command
+from schemas.errors import StageError
 from schemas.files import read_models
 from schemas.paths import clean_dir, data_dir, taskset_dir, vault_file
 from schemas.spec import load_spec
@@ -250,6 +251,8 @@ def leaks(sets: list[TaskSet], truth: dict[str, dict[str, Any]], folder: Path, o
 def main() -> int:
     spec = load_spec(SPEC)
     folder = data_dir() / "truth" / spec.supplier
+    if not (folder / "tickets.jsonl").is_file():
+        raise StageError(f"{folder / 'tickets.jsonl'} is missing: `make sample` writes the sample with its truth")
     truth = {t["ticket_id"]: t for t in lines(folder / "tickets.jsonl")}
     originals = Originals(Vault(vault_file(spec.supplier), load_key(spec, create=False)))
     here = taskset_dir(spec.name)

@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Literal
 
-from pipeline.cli import run_command
+from pipeline.cli import console, run_command
 from schemas.errors import LeakError, StageError
 from schemas.paths import taskset_dir
 from schemas.taskset import TaskSet, open_taskset
@@ -53,19 +53,18 @@ def _pick(taskset: TaskSet, folder: Path, wanted: str) -> str:
 
 
 def _list(taskset: TaskSet) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console()
+    screen = console()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("task", "workflow", "started", "subject"):
         table.add_column(column, overflow="fold")
     for task_id in sorted(taskset.tasks):
         task = taskset.tasks[task_id]
         table.add_row(escape(task_id), task.workflow, task.started_at[:10], escape(task.opening.subject))
-    console.print(table)
-    console.print(
+    screen.print(table)
+    screen.print(
         f"{len(taskset.tasks)} tasks ({taskset.side}). Play one: python -m environments play {taskset.folder.name} TASK",
         markup=False,
     )
@@ -99,26 +98,24 @@ def _play(arguments: argparse.Namespace) -> int:
     if arguments.task is None:
         _list(taskset)
         return 0
-    from rich.console import Console
-
     from environments.episode import Episode
     from environments.play import Player
     from rewards.score import load_grader
 
     task_id = _pick(taskset, folder, arguments.task)
     episode = Episode(taskset, load_grader(taskset), spoken=arguments.spoken)
-    console = Console(stderr=arguments.json, soft_wrap=True)
+    screen = console(stderr=arguments.json, soft_wrap=True)
     if episode.speaker is not None:
         named = episode.speaker.spec
-        console.print(f"Your messages and the answers' words are sent to {named.host} ({named.purpose}).", markup=False)
+        screen.print(f"Your messages and the answers' words are sent to {named.host} ({named.purpose}).", markup=False)
     try:
-        Player(episode, console, _lines()).play(task_id, arguments.seed)
+        Player(episode, screen, _lines()).play(task_id, arguments.seed)
     except KeyboardInterrupt:
-        console.print("\nStopped before the case was finished: no grade.", markup=False)
+        screen.print("\nStopped before the case was finished: no grade.", markup=False)
         return 130
     if episode.speaker is not None:
         counts = ", ".join(f"{what} {n}" for what, n in sorted(episode.speaker.counts.items())) or "nothing asked"
-        console.print(f"answers: {counts}", markup=False)
+        screen.print(f"answers: {counts}", markup=False)
     if arguments.json:
         print(episode.trace("person").model_dump_json())
     return 0

@@ -19,7 +19,7 @@ ENGINES = ("inline", "pool")
 MAX_POOL_RESTARTS = 5
 
 
-def _begin_worker(parent: int) -> None:
+def begin_worker(parent: int) -> None:
     """Ctrl-C is the parent's to handle; and a worker whose parent was killed ends instead of waiting for work for ever."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -54,7 +54,7 @@ def run_shards(
     context = multiprocessing.get_context("spawn")
     for _ in range(MAX_POOL_RESTARTS + 1):
         size = min(workers, len(left))
-        with ProcessPoolExecutor(size, context, initializer=_begin_worker, initargs=(os.getpid(),)) as pool:
+        with ProcessPoolExecutor(size, context, initializer=begin_worker, initargs=(os.getpid(),)) as pool:
             try:
                 futures = [pool.submit(run, work, payload, folder) for folder, payload in left.items()]
                 for future in as_completed(futures):

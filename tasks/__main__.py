@@ -4,11 +4,13 @@ from where. `python -m tasks report TASKSET`: the verdict and its page again."""
 from __future__ import annotations
 
 import argparse
+import difflib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.cli import run_command
+from schemas.errors import StageError
 
 DESCRIPTION = """\
 Builds a task set: data/clean/<supplier> -> data/tasksets/<name>.
@@ -27,6 +29,9 @@ Builds a task set: data/clean/<supplier> -> data/tasksets/<name>.
 Exit codes: 0 where the report says PASS, 1 where it says FAIL, 2 where the command could not do its work.
 Needs the stage before it: python -m deid --spec FILE.
 """
+
+
+COMMANDS = ("explain", "verify", "report", "audit")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -96,6 +101,12 @@ def main(arguments: Sequence[str]) -> int:
         sound = render_again(folder)
         print(verdict(folder)[1])
         return 0 if sound else 1
+    if arguments and not arguments[0].startswith("-"):
+        found, close = arguments[0], difflib.get_close_matches(arguments[0], COMMANDS, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise StageError(
+            f"there is no command {found!r}; {hint}allowed: {', '.join(COMMANDS)}, or --spec FILE to build a task set"
+        )
     from schemas.spec import load_spec
     from tasks.build import build, summary
 

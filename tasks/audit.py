@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pipeline.cli import console
 from schemas.errors import StageError
 from schemas.files import write_json, write_text
 from schemas.plugins import load_plugin, load_plugins
@@ -122,14 +123,13 @@ def inapplicable(result: AuditResult) -> list[Measure]:
 def show(result: AuditResult) -> None:
     """Prints the table and what a reader must know of it."""
     from rich import box
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=WIDTH)
-    console.print(escape(f"audit {result.audit}: {result.source.partition(';')[0]}"))
+    screen = console(highlight=False)
+    if not screen.is_terminal:
+        screen = console(highlight=False, width=WIDTH)
+    screen.print(escape(f"audit {result.audit}: {result.source.partition(';')[0]}"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
     table.add_column("counted")
@@ -139,17 +139,17 @@ def show(result: AuditResult) -> None:
     for measure, cells in rows(result):
         told = [f"[bold red]{figure(c)}[/]" if off(c) else figure(c) for c in cells]
         table.add_row(measure.certificate, escape(measure.label), measure.wanted, *told)
-    console.print(table)
+    screen.print(table)
     for measure in inapplicable(result):
-        console.print(f"{measure.certificate} {escape(measure.label)}: {escape(measure.note)}")
+        screen.print(f"{measure.certificate} {escape(measure.label)}: {escape(measure.note)}")
     for name, why in result.not_run.items():
-        console.print(f"[bold red]not run:[/] domain {escape(name)}: {escape(why)}")
+        screen.print(f"[bold red]not run:[/] domain {escape(name)}: {escape(why)}")
     for domain in result.domains:
         for note in domain.notes:
-            console.print(f"{escape(domain.name)}: {escape(note)}")
+            screen.print(f"{escape(domain.name)}: {escape(note)}")
     for note in result.notes:
-        console.print(escape(note))
-    console.print(escape(f"Isolation: {result.isolation}."))
+        screen.print(escape(note))
+    screen.print(escape(f"Isolation: {result.isolation}."))
 
 
 def as_html(result: AuditResult) -> str:

@@ -13,12 +13,14 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
+from pipeline.engines import begin_worker
 from pipeline.manifest import code_version
 from pipeline.progress import progress
 from schemas.episode import Frozen
@@ -169,9 +171,17 @@ def _derived(opened: Opened, ids: Sequence[str], workers: int) -> Iterator[tuple
             for task_id in chunk[1]:
                 yield _one(opened, task_id)
         return
-    with ProcessPoolExecutor(size, multiprocessing.get_context("spawn")) as pool:
-        for results in pool.map(_chunk, chunks):
-            yield from results
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(size, context, initializer=begin_worker, initargs=(os.getpid(),)) as pool:
+        try:
+            for results in pool.map(_chunk, chunks):
+                yield from results
+        except BrokenProcessPool as error:
+            raise StageError(
+                "a process that verified was killed; is there enough memory? (--workers 1 needs the least)"
+            ) from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # stopped early, nothing is left to do
 
 
 _held: dict[str, Opened] = {}
@@ -245,7 +255,8 @@ def table(found: Verified) -> str:
             f"certified by code {found.other_code}, verified by {code_version(*CHECKED)}: where only grades differ, take the "
             "release that built the set, or build it again"
         )
-    lines.append(f"{found.hold} of {found.tasks} certificates hold; {len(found.faults)} disagreements")
+    verdict = "PASS" if found.sound else "FAIL"
+    lines.append(f"{verdict}: {found.hold} of {found.tasks} certificates hold; {len(found.faults)} disagreements")
     return "\n".join(line for at, line in enumerate(lines) if line or at)
 
 

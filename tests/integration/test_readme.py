@@ -69,7 +69,7 @@ def test_the_worked_example_runs_as_written(built: Path) -> None:
     assert "not solved" in played
     assert "refund" in run(built, explain.replace("TASK", tasks[0]))
     assert re.search(r"helpdesk/ticket\S*\.ndjson", run(built, trace.replace("TASK", tasks[0])))
-    held = re.search(r"^(\d+) of (\d+) certificates hold; 0 disagreements$", run(built, verify), re.MULTILINE)
+    held = re.search(r"^PASS: (\d+) of (\d+) certificates hold; 0 disagreements$", run(built, verify), re.MULTILINE)
     assert held, "verify says otherwise"
     assert held[1] == held[2] != "0"
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,3 +175,49 @@ def test_a_folder_that_is_not_whole_is_one_line_and_exit_code_2(verify: Verify, 
 @pytest.mark.parametrize("arguments", [("--task", "nobody"), ("--workers", "-1")])
 def test_what_cannot_be_asked_is_exit_code_2(verify: Verify, folder: Path, arguments: tuple[str, str]) -> None:
     assert verify(folder, *arguments).returncode == 2
+
+
+def test_an_interrupt_of_a_verification_is_one_line_and_leaves_no_process(folder: Path, repo_root: Path) -> None:
+    """Ctrl-C reaches the whole group, as from a terminal; a killed parent leaves no worker behind either."""
+    code = f"""
+import functools
+import tasks.verify
+from pipeline.cli import run_command
+tasks.verify.CHUNK = 1
+tasks.verify.progress = functools.partial(tasks.verify.progress, every_s=0)
+run_command(lambda: tasks.verify.main([{str(folder)!r}, "--workers", "2"]))
+"""
+    for sent in (signal.SIGINT, signal.SIGKILL):
+        command = [sys.executable, "-c", code]
+        with subprocess.Popen(command, cwd=repo_root, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+            assert running.stderr is not None
+            line = next(line for line in running.stderr if ": 1/" in line)
+            assert "verify" in line
+            (os.killpg if sent == signal.SIGINT else os.kill)(running.pid, sent)
+            rest = [line for line in running.stderr.read().splitlines() if not line.startswith("verify ")]
+        if sent == signal.SIGINT:
+            assert running.returncode == 130
+            assert rest == ["interrupted; run the same command again: a stage goes on from what it finished"]
+        for _ in range(100):
+            if not _alive(running.pid):
+                break
+            time.sleep(0.1)
+        assert not _alive(running.pid)
+
+
+def _alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_command_that_is_not_there_names_those_that_are(repo_root: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tasks", "verfy", "x"], cwd=repo_root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "did you mean 'verify'?" in done.stderr
+    assert "explain, verify, report, audit" in done.stderr

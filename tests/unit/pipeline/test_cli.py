@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import errno
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from pipeline.cli import run_command
@@ -33,7 +38,45 @@ def test_anything_else_is_a_traceback() -> None:
 
 def test_an_interrupt_says_how_to_continue(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(raising(KeyboardInterrupt())) == 130
-    assert "run the same command to continue" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "run the same command again" in said
+    assert said.count("\n") == 1
+
+
+PRINTS = """
+from pipeline.cli import console, run_command
+def main():
+    for number in range(100_000):
+        {printing}
+run_command(main)
+"""
+
+
+@pytest.mark.parametrize("printing", ["print(number, 'words')", "number or [console().print(n, 'words') for n in range(20_000)]"])
+def test_a_reader_that_goes_early_ends_the_command_quietly(printing: str, repo_root: Path) -> None:
+    command = [sys.executable, "-c", PRINTS.format(printing=printing)]
+    with subprocess.Popen(command, cwd=repo_root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == "0 words\n"
+        running.stdout.close()
+        assert running.stderr.read() == ""
+    assert running.returncode == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("printing", ["print(number, 'words')", "print('words') if number == 0 else None"])
+def test_an_output_that_is_full_is_one_line(printing: str, repo_root: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-c", PRINTS.format(printing=printing)]
+        done = subprocess.run(command, cwd=repo_root, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.stderr == "error: the output cannot be written: No space left on device\n"
+    assert done.returncode == 2
+
+
+def test_a_full_disk_elsewhere_is_not_taken_for_the_output() -> None:
+    with pytest.raises(OSError, match="No space"):
+        run_command(raising(OSError(errno.ENOSPC, "No space left", "somewhere.parquet")))  # type: ignore[arg-type]
 
 
 def test_success_is_exit_code_0() -> None:
