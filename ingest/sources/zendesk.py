@@ -1,7 +1,7 @@
 """Zendesk incremental exports: NDJSON pages of tickets, audits, users, organizations, metrics and satisfaction ratings.
 
 History is the audits. A ticket's row is its *last* state: only its id, organisation, time of creation and whether it was deleted
-are taken from it; its status, tags, assignee and custom fields become no event. Metrics and ratings are decided by the handling:
+are taken from it; its status (which must be one that the code book knows), tags, assignee and custom fields become no event. Metrics and ratings are decided by the handling:
 they are read as changes of their own kinds, at their own times, so that leak checks have something to refuse.
 The API repeats rows across pages: of one id the last telling counts (highest updated_at, then page, then line).
 """
@@ -80,6 +80,8 @@ class Reader:
         record = (self.system, "ticket", str(found.id))
         created = self.stamp(found.created_at, "created_at")
         order = (f"ticket:{found.id}", 0, 0)
+        if found.status != "deleted" and self.context.code_book.rule(self.system, "ticket", "status") is not None:
+            self.value("ticket", "status", found.status)  # one that nobody knows may mean as much: the row cannot be taken
         row.mark(record, "opened", created, order)
         if found.organization_id is not None:
             row.owner(record, parent=(self.system, "organization", str(found.organization_id)))

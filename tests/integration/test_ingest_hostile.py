@@ -106,6 +106,21 @@ def test_a_row_that_cannot_be_understood_goes_to_quarantine_alone(zendesk: tuple
     assert "Zanzibar" not in everything
 
 
+def test_a_tickets_row_of_a_status_that_nobody_knows_goes_to_quarantine_with_its_place(zendesk: tuple[Path, Path]) -> None:
+    """It could mean as much as "deleted": the row says nothing that may be relied on."""
+    spec, export = zendesk
+    before, counts, _ = run(spec, export)
+    page = export / "helpdesk" / "tickets-0001.ndjson"
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace('"status": "open"', '"status": "opne"', 1), encoding="utf-8")
+    after, more, _ = run(spec, export)
+    (new,) = [row for row in after if row not in before]
+    assert (new["reason"], new["field"], new["found"]) == ("unknown code", "helpdesk.ticket.status", "'opne'")
+    assert new["source_pos"] == "line:1"
+    assert more["rows_in"] == counts["rows_in"]
+    assert more["rows_quarantined"] == counts["rows_quarantined"] + 1
+
+
 def test_a_tag_list_that_is_none_is_no_merge_and_no_crash(zendesk: tuple[Path, Path]) -> None:
     spec, export = zendesk
     book = json.loads((export / "codebook.json").read_text(encoding="utf-8"))
