@@ -2,7 +2,8 @@
 
 Needs what a trainer machine has, no table or privacy library and no export. It opens both sides and their answers: it is the
 builder's checker and an auditor's, never a step of training. A damaged file does not stop it: what is wrong is listed, and what
-can still be read is judged. Does not cover: whether the tasks are what the records said (that needs the records).
+can still be read is judged. Does not cover: whether the tasks are what the records said (that needs the records), nor who made
+them: the seal of a set is no signature.
 """
 
 from __future__ import annotations
