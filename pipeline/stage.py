@@ -152,7 +152,7 @@ def run_stage(
             advance(sum(s.weight for s in shards) - sum(s.weight for s, _ in todo))
             jobs = [(shard.payload, folder) for shard, folder in todo]
             weights = {folder: shard.weight for shard, folder in todo}
-            for folder in run_shards(_one_shard, stage.work, jobs, workers=workers or os.cpu_count() or 1, engine=engine):
+            for folder in run_shards(one_shard, stage.work, jobs, workers=workers or os.cpu_count() or 1, engine=engine):
                 advance(weights[folder])
         staging = work_dir / ".staging"
         shutil.rmtree(staging, ignore_errors=True)
@@ -163,7 +163,8 @@ def run_stage(
         return manifest, True
 
 
-def _one_shard(work: Callable[[Any, Path], None], payload: Any, folder: Path) -> Path:
+def one_shard(work: Callable[[Any, Path], None], payload: Any, folder: Path) -> Path:
+    """Runs one shard into `folder`, which is there whole or not at all."""
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)

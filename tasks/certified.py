@@ -77,6 +77,15 @@ class Decided:
     proof: Proof | None = None
     forms: Forms = field(default_factory=lambda: {"ask": {}, "tell": {}})
     requester: dict[str, Any] = field(default_factory=dict)
+    teachers: tuple[str, ...] = ()
+    """Tasks of the training side whose records `forms` and `requester` were learnt from."""
+
+
+def teach(decided: Decided, spec: Spec, train: Sequence[Draft]) -> None:
+    """Learns from these training drafts, in their order, what the task set's policies may say and its requesters understand."""
+    decided.teachers = tuple(d.task.task_id for d in train)
+    decided.forms = message_forms(((d.closing, d.answer.outcome.code, d.task.requester) for d in train), spec.requester.slots)
+    decided.requester = shared_requester(spec, train)
 
 
 def canary_of(spec: Spec) -> str:
@@ -90,12 +99,15 @@ def certify_shards(spec: Spec, source: Path, decided: Decided) -> list[StageShar
     splits = taskset_dir(spec.name) / "splits.json"
     decided.previous = read_json(splits) if splits.exists() else None
     decided.split = decide([candidate_of(d) for d in drafts], spec.holdout, spec.seed, decided.previous)
-    slices = decided.split.slices
-    train = [d for d in drafts if slices.get(d.task.task_id) == "train"]
-    decided.forms = message_forms(((d.closing, d.answer.outcome.code, d.task.requester) for d in train), spec.requester.slots)
-    decided.requester = shared_requester(spec, train)
+    teach(decided, spec, [d for d in drafts if decided.split.slices.get(d.task.task_id) == "train"])
     decided.proof = proof_of(spec, source)
-    sides = sides_of(decided.split)
+    return work_of(spec, decided, drafts)
+
+
+def work_of(spec: Spec, decided: Decided, drafts: Sequence[Draft]) -> list[StageShard]:
+    """The shards that certify these drafts with what was decided and learnt; a draft without a slice is passed over."""
+    folder, slices, sides = drafts_dir(spec.name), decided.split.slices, sides_of(decided.split)
+    assert decided.proof is not None
     shards: list[StageShard] = []
     placed = [d.task.task_id for d in drafts if d.task.task_id in slices]
     digests = {d.task.task_id: task_digest(d.task, d.answer) for d in drafts}

@@ -19,13 +19,14 @@ from tasks.certified import CODE, Certified, Decided, canary_of, candidate_of, d
 from tasks.certify import constant_outcome_rates
 from tasks.fit import Fit
 from tasks.holdout import SLICES, Split
-from tasks.leak_input import Background, background, leak_input
-from tasks.leaks import Finding, LeakInput, run_leaks
+from tasks.leak_input import Background
+from tasks.leaks import Finding, run_leaks
 from tasks.ledger import counts_of, write_ledger
 from tasks.overlaps import Placed, cluster_figures, overlap_table
 from tasks.policy import clause_table, versions_of
 from tasks.screen import screen
 from tasks.select import check_ledger
+from tasks.settled import leak_input_of, settle
 from tasks.shard import outcome_codes
 
 Side = Literal["train", "heldout"]
@@ -40,15 +41,8 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
     reasons: dict[str, tuple[str, str]] = {
         t: (why, decided.split.duplicates.get(t, "")) for t, why in decided.split.dropped.items()
     }
-    kept = []
-    for line in lines:
-        if line.certificate.holds:
-            kept.append(line)
-            continue
-        bad = [c for c in line.certificate.checks if c.verdict in ("failed", "could_not_run")]
-        reasons[line.draft.task.task_id] = ("certificate", "; ".join(f"{c.id} {c.detail}" for c in bad)[:300])
     content = drafts_dir(spec.name) / "content"
-    kept, findings = _without_leaks(spec, clean, decided, kept, content.parent, reasons, background(clean))
+    kept, findings = settle(spec, clean, decided, lines, reasons, folder.parent)
     (folder / "content").mkdir()
     forms_digest = put_content(folder / "content", decided.forms)
     requester_digest = put_content(folder / "content", decided.requester)
@@ -175,42 +169,6 @@ def _ledger(drafts: Path, reasons: Mapping[str, tuple[str, str]]) -> list[Ledger
     return rows
 
 
-ROUNDS = 3
-"""Times that leaking tasks are taken out and the set is looked at again."""
-
-
-def _without_leaks(
-    spec: Spec,
-    clean: Clean,
-    decided: Decided,
-    kept: list[Certified],
-    drafts: Path,
-    reasons: dict[str, tuple[str, str]],
-    known: Background,
-) -> tuple[list[Certified], list[Finding]]:
-    """The tasks that no leak check names, and the findings on them."""
-    findings: list[Finding] = []
-    for _ in range(ROUNDS):
-        findings = run_leaks(_leak_input(spec, clean, decided, kept, drafts, known), spec)
-        named = {t: f.check for f in findings if f.verdict == "failed" for t in f.task_ids}
-        if not named:
-            break
-        reasons.update({t: ("leak", check) for t, check in named.items()})
-        kept = [c for c in kept if c.draft.task.task_id not in named]
-    return kept, findings
-
-
-def _leak_input(
-    spec: Spec, clean: Clean, decided: Decided, kept: Sequence[Certified], folder: Path, known: Background
-) -> LeakInput:
-    taskset = in_memory(spec, folder, {}, decided.forms)
-    episodes = [c.trajectory for c in kept if c.trajectory is not None]
-    drafts = [c.draft for c in kept]
-    data = leak_input(spec, clean, decided.split, drafts, taskset.content, known, decided.forms, episodes)
-    taught = tuple(decided.requester["learnt"]["fitted_on"])
-    return replace(data, fitted_on={**data.fitted_on, "requester": taught})
-
-
 def _file_findings(spec: Spec, clean: Clean, decided: Decided, kept: Sequence[Certified], folder: Path) -> list[Finding]:
     """The checks that look at the written files."""
     texts = {
@@ -218,7 +176,7 @@ def _file_findings(spec: Spec, clean: Clean, decided: Decided, kept: Sequence[Ce
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.suffix in (".json", ".jsonl") and "content" not in path.relative_to(folder).parts
     }
-    data = replace(_leak_input(spec, clean, decided, kept, folder, Background({})), files=texts, canary=canary_of(spec))
+    data = replace(leak_input_of(spec, clean, decided, kept, folder, Background({})), files=texts, canary=canary_of(spec))
     return run_leaks(data, spec, only=("canary", "grader_constants"))
 
 

@@ -117,6 +117,45 @@ def test_the_ledger_holds_every_ticket_once_and_truth_agrees_with_its_reasons(bu
     assert not through
 
 
+def test_what_a_leaking_record_taught_is_unlearnt_and_the_rest_certified_anew(
+    built: Path, spec: Spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two training records that share a sentence of their own: it becomes a form, until both are found to leak."""
+    from tasks import certified, settled
+    from tasks.leaks import Finding, LeakInput
+
+    by_code: dict[str, list[str]] = {}
+    for answer in read_models(built / "train" / "answers.jsonl", Answer):
+        by_code.setdefault(answer.outcome.code, []).append(answer.task_id)
+    leaking = next(ids[:2] for ids in by_code.values() if len(ids) > 1)
+    sentence = "Seventeen grey herons approved this already."
+    shutil.copytree(data_dir(), tmp_path / "data", ignore=shutil.ignore_patterns("raw", "records"))
+    monkeypatch.setenv("RECORDGYM_DATA", str(tmp_path / "data"))
+    shutil.rmtree(taskset_dir(spec.name))
+    teach, seen = certified.teach, []
+
+    def taught(decided: Any, spec: Spec, train: Any) -> None:
+        said = [d.model_copy(update={"closing": sentence}) if d.task.task_id in leaking else d for d in train]
+        teach(decided, spec, said)
+
+    def check(data: LeakInput, *args: Any, **more: Any) -> list[Finding]:
+        seen.append(sentence in str(data.forms))
+        there = tuple(t.task_id for t in data.tasks if t.task_id in leaking)
+        return [Finding("resolution_text", "failed", task_ids=there)] if there else [Finding("resolution_text", "passed")]
+
+    monkeypatch.setattr(certified, "teach", taught)
+    monkeypatch.setattr(settled, "teach", taught)
+    monkeypatch.setattr(settled, "run_leaks", check)
+    build(spec, workers=1, quiet=True)
+    again = taskset_dir(spec.name)
+    train = open_taskset(again, "train")
+    assert seen == [True, False, False]
+    assert sentence not in str(train.forms)
+    assert not {*leaking} & {*train.tasks, *train.requester["learnt"]["fitted_on"]}
+    assert {r.reason for r in read_ledger(again / "ledger.parquet") if r.record_id in leaking} == {"leak"}
+    assert verify(again, task=next(iter(train.tasks)), workers=1, quiet=True).faults == []
+
+
 def test_a_second_build_is_a_no_op(built: Path, spec: Spec) -> None:
     assert build(spec, workers=1, quiet=True).ran is False
 
