@@ -53,7 +53,9 @@ $(READY): requirements.lock pyproject.toml
 	   echo "error: $$found cannot make virtual environments (Debian: apt-get install python3-venv)" >&2; exit 2; fi; \
 	 if ! [ -x $(PY) ]; then "$$found" -m venv $(VENV); fi
 	@echo "setting up $(VENV): $$(grep -c == requirements.lock) packages, once, in a few minutes" >&2
-	@$(PY) -m pip install -qq --disable-pip-version-check -r requirements.lock
+	@PYTHONUNBUFFERED=1 $(PY) -m pip install --progress-bar off --disable-pip-version-check -r requirements.lock \
+	 | awk '/^(Collecting|Requirement already)/ { if (++n % 20 == 0) { print "  " n " looked up or fetched"; fflush() } } \
+	        /^Installing/ { print "  installing them, which takes longest"; fflush() }' >&2
 	@$(PY) -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 

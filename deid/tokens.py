@@ -11,11 +11,11 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pipeline.keys import MIN_KEY_BYTES, given_key
 from schemas.errors import PrivacyError
 from schemas.paths import key_file
 from schemas.spec import Spec
 
-MIN_KEY_BYTES = 16
 TOKEN = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
 ROLE = re.compile(r"(?<=_[0-9A-F]{8})_[A-Z]+\d*$")
 MAX_SHIFT_WEEKS = 104
@@ -24,22 +24,14 @@ MAX_SHIFT_WEEKS = 104
 def load_key(spec: Spec, *, create: bool) -> bytes:
     """The token key: the variable that the spec names; for the sample only, else a key file (made where `create`).
 
-    Raises PrivacyError, naming the variable, where there is none or it is shorter than 16 bytes.
+    Raises PrivacyError where there is none or it is too short (pipeline.keys).
     """
-    name = spec.tokens.key_env
-    value = os.environ.get(name, "")
-    if value:
-        if len(value.encode()) < MIN_KEY_BYTES:
-            raise PrivacyError(f"the token key in {name} is shorter than {MIN_KEY_BYTES} bytes")
-        return value.encode()
+    if value := given_key(spec):
+        return value
     path = key_file(spec.supplier)
-    if not spec.sample:
-        raise PrivacyError(
-            f"no token key: export {name} (at least {MIN_KEY_BYTES} bytes, kept secret) and run again; nothing was written"
-        )
     if not path.exists():
         if not create:
-            raise PrivacyError(f"no token key: neither {name} nor {path}")
+            raise PrivacyError(f"no token key: neither {spec.tokens.key_env} nor {path}")
         _make_key(path)
         print(f"deid: made a token key for the sample in {path} (keep it: it opens the vault)", file=sys.stderr)
     key = path.read_bytes().strip()

@@ -16,7 +16,8 @@ Reads what the spec's [[sources]] and [policies] declare and writes data/records
   policies.parquet         numbered clauses with the instants between which each is in force
   quarantine.parquet       rows that could not be read: file, place, field, reason (never their text)
   findings.json            what was left out on purpose, and what is odd; counts of each file
-Rows in = out + quarantined + repeated. A finished run is a no-op; a killed one continues. The next stage: python -m deid.
+Rows in = out + quarantined + repeated. A finished run is a no-op; a killed one continues. The next stage, python -m deid,
+needs a token key (the variable tokens.key_env of the spec): it must be there before this one starts, except for the sample.
 
 examples:
   python -m ingest --spec tasks/specs/helpdesk_v1.toml
@@ -35,7 +36,10 @@ def main() -> int:
     parser.add_argument("--quiet", action="store_true", help="no progress and no table")
     arguments = parser.parse_args()
     from ingest.run import ingest, summary
+    from pipeline.keys import given_key
+    from schemas.spec import load_spec
 
+    given_key(load_spec(arguments.spec))  # deid needs it: asked for now, and not when minutes have been spent
     manifest, ran, out = ingest(
         arguments.spec, arguments.export, workers=arguments.workers, engine=arguments.engine, quiet=arguments.quiet
     )

@@ -1,8 +1,9 @@
 """Zendesk incremental exports: NDJSON pages of tickets, audits, users, organizations, metrics and satisfaction ratings.
 
 History is the audits. A ticket's row is its *last* state: only its id, organisation, time of creation and whether it was deleted
-are taken from it; its status (which must be one that the code book knows), tags, assignee and custom fields become no event. Metrics and ratings are decided by the handling:
-they are read as changes of their own kinds, at their own times, so that leak checks have something to refuse.
+are taken from it; its status (which the code book must know), tags, assignee and custom fields become no event. Metrics and
+ratings are decided by the handling: they are read as changes of their own kinds, at their own times, so that leak checks have
+something to refuse.
 The API repeats rows across pages: of one id the last telling counts (highest updated_at, then page, then line).
 """
 

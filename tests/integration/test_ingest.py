@@ -108,6 +108,17 @@ def test_command_says_one_line_and_exits_2(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(("key", "fault"), [("", "no token key in RECORDGYM_TOKEN_KEY"), ("short", "has 5 bytes")])
+def test_a_missing_key_is_asked_for_before_anything_is_read(tmp_path: Path, key: str, fault: str) -> None:
+    """deid needs it, minutes later; the one line says how to make one."""
+    command = [sys.executable, "-m", "ingest", "--spec", str(ZENDESK / "spec.toml"), "--export", str(tmp_path / "no")]
+    environment = {**os.environ, "RECORDGYM_TOKEN_KEY": key}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert fault in done.stderr
+    assert "export RECORDGYM_TOKEN_KEY=$(openssl rand -hex 32)" in done.stderr
+
+
 def sqlite_export(folder: Path) -> Path:
     import sqlite3
 

@@ -62,7 +62,7 @@ def test_without_a_key_the_variable_is_named(spec: Any, monkeypatch: pytest.Monk
     with pytest.raises(PrivacyError, match="export RECORDGYM_TOKEN_KEY"):
         load_key(spec, create=True)
     monkeypatch.setenv("RECORDGYM_TOKEN_KEY", "short")
-    with pytest.raises(PrivacyError, match="shorter than 16"):
+    with pytest.raises(PrivacyError, match="has 5 bytes, allowed are 16 or more"):
         load_key(spec, create=True)
 
 
