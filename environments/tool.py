@@ -119,6 +119,9 @@ class Tool:
     """True if the requester answers."""
     prose: tuple[str, ...] = ()
     """Arguments that are free words."""
+    returns: tuple[str, ...] | None = ()
+    """Single values in its answer that are neither arguments nor fields of the rows that it shows or writes, which a rule may
+    name; null = nobody knows beforehand (it answers with what was recorded)."""
     _specs: dict[str, tuple[str, tuple[Any, ...] | None, int, int]] = field(init=False, repr=False, compare=False)
     _required: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
@@ -135,6 +138,20 @@ class Tool:
             specs[name] = (kind, enum, low, high)
         object.__setattr__(self, "_specs", specs)
         object.__setattr__(self, "_required", tuple(self.parameters.get("required", ())))
+
+    def answers(self, fields: Iterable[str]) -> frozenset[str] | None:
+        """Names of the single values that its answer may hold, or None where nobody knows beforehand. `fields` are those of its
+        system's rows."""
+        if self.returns is None:
+            return None
+        named = {*self.returns, *self.parameters["properties"]}
+        if "page" in self.parameters["properties"]:
+            named |= {"pages", "total"}
+        if self.reads:
+            named |= set(fields)
+        if (wrote := self.effect) is not None:
+            named |= {f"{wrote.kind}_id", *wrote.fields, *wrote.fixed, *wrote.decided, *wrote.ignored}
+        return frozenset(named)
 
     def schema(self) -> dict[str, Any]:
         """The OpenAI chat form."""
@@ -319,11 +336,12 @@ def tool(
     reads: bool = False,
     speaks: bool = False,
     choices: Mapping[str, Iterable[str]] | None = None,
+    returns: tuple[str, ...] = (),
 ) -> Tool:
     """Builds a Tool from `function(context, argument: type, ...)`: its name (or `name`), hints and docstring are the schema.
 
-    `choices` gives an argument the allowed values that only the options know. Raises WorldError for an argument without a type,
-    a description or a JSON schema.
+    `returns`: see Tool. `choices` gives an argument the allowed values that only the options know. Raises WorldError for an
+    argument without a type, a description or a JSON schema.
     """
     name = name or function.__name__
     description, words = _docstring(function)
@@ -346,7 +364,7 @@ def tool(
     def run(context: Context, arguments: dict[str, Any]) -> Any:
         return function(context, **arguments)
 
-    return Tool(name, system, description, parameters, run, effect, finishing, reads, speaks, tuple(prose))
+    return Tool(name, system, description, parameters, run, effect, finishing, reads, speaks, tuple(prose), returns)
 
 
 @dataclass(frozen=True, slots=True)

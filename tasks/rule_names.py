@@ -35,6 +35,10 @@ class Known:
     """system.kind.field"""
     versions: Mapping[str, Collection[int]] = field(default_factory=dict)
     """Policy document -> its versions."""
+    slots: Collection[str] = ()
+    """What requesters can be asked for."""
+    codes: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """system.kind.field -> the values that it may have, where they are listed."""
 
 
 def known_of(spec: Spec, codebook: CodeBook, apis: Mapping[str, Api], versions: Sequence[Version]) -> Known:
@@ -61,7 +65,7 @@ def known_of(spec: Spec, codebook: CodeBook, apis: Mapping[str, Api], versions: 
     held: dict[str, set[int]] = {}
     for version in versions:
         held.setdefault(version.policy.document, set()).add(version.policy.version)
-    return Known(tools, fields, held)
+    return Known(tools, fields, held, tuple(spec.requester.slots), codebook.codes)
 
 
 def _no_content(reference: str) -> Any:
@@ -120,7 +124,8 @@ def _walk(part: BaseModel, place: str, tool: str, known: Known) -> Iterator[str]
     """The faults of parameters or a piece of them: what a field names is told by its own name, in every rule alike.
 
     tool, request_tool, tools: tools. argument, about, match: arguments of the judged `tool`. when: its arguments and their
-    values. same, told: arguments of the tools in `tools`. system + kind with field, match, time, factors, where: fields of rows.
+    values. same, told: arguments of the tools in `tools`; what `told` maps them to: slots of the requester. returned: values that
+    some tool in `tools` answers with. system + kind with field, match, time, factors, where: fields of rows.
     """
     given = {name: getattr(part, name) for name in type(part).model_fields}
     for name in ("tool", "request_tool"):
@@ -142,6 +147,10 @@ def _walk(part: BaseModel, place: str, tool: str, known: Known) -> Iterator[str]
                 yield from _argument_faults(to, f"{place}.{key}.{name}", tool, known)
             elif isinstance(to, BaseModel):
                 yield from _walk(to, f"{place}.{key}.{name}", tool, known)
+            elif to not in known.slots:
+                yield f"{place}.{key}.{name}: {_unknown(str(to), 'slot of requester.slots', known.slots)}"
+    for name, value in (given.get("returned") or {}).items():
+        yield from _returned_faults(name, value, f"{place}.returned", given.get("tools") or (), known)
     yield from _field_faults(given, place, known)
     for name, value in given.items():
         if isinstance(value, BaseModel):
@@ -164,6 +173,26 @@ def _argument_faults(name: str, place: str, tool: str, known: Known) -> Iterator
     arguments = known.tools[tool].parameters["properties"]
     if name not in arguments:
         yield f"{place}: {_unknown(name, f'argument of {tool}', arguments)}"
+
+
+def _returned_faults(name: str, value: Any, place: str, tools: Sequence[str], known: Known) -> Iterator[str]:
+    """A value that none of the tools answers with, so that the demand could never be met; or one that the field never has."""
+    there: set[str] = set()
+    allowed: set[str] = set()
+    for tool in (known.tools[one] for one in tools if one in known.tools):
+        own = [full.split(".", 2) for full in known.fields if full.startswith(f"{tool.system}.")]
+        answers = tool.answers(part for _, _, part in own)
+        if answers is None:
+            return
+        there |= answers
+        lists = [known.codes.get(f"{tool.system}.{kind}.{name}") for _, kind, part in own if part == name]
+        if name in (tool.returns or ()) or name in tool.parameters["properties"] or None in lists or not lists:
+            allowed.add("")  # no list says what it may be
+        allowed |= {code for codes in lists if codes for code in codes}
+    if there and name not in there:
+        yield f"{place}: {_unknown(name, f'value that {_listed(tools)} answers with', there)}"
+    elif there and "" not in allowed and value is not None and str(value) not in allowed:
+        yield f"{place}.{name}: {_unknown(str(value), f'value that {name} may have', allowed)}"
 
 
 def _value_faults(values: Iterable[Any], place: str, tool: str, argument: str, known: Known) -> Iterator[str]:

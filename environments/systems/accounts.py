@@ -143,7 +143,7 @@ def _tools(options: Options, _: Callable[[str], Any]) -> list[Tool]:
         tool("accounts", find_account, reads=True),
         tool("accounts", get_account, reads=True),
         tool("accounts", list_credits, reads=True),
-        tool("accounts", verify_identity, reads=True),
+        tool("accounts", verify_identity, reads=True, returns=("verified",)),
         tool("accounts", unlock_account, effect=UNLOCKED),
         tool("accounts", grant_credit, effect=CREDITED, choices={"reason": options.credit_reasons}),
     ]

@@ -104,7 +104,7 @@ def _query(system: str, declaration: Declaration, name: str, kind: Literal["Chec
         return _answer(recorded_item(context, system, declaration.api, kind, arguments))
 
     said = "checks only and books nothing" if kind else "asks and changes nothing"
-    return Tool(name, system, f"{declaration.description} ({said})", _parameters(declaration), run, reads=True)
+    return Tool(name, system, f"{declaration.description} ({said})", _parameters(declaration), run, reads=True, returns=None)
 
 
 def _book(system: str, declaration: Declaration, name: str) -> Tool:
@@ -115,7 +115,7 @@ def _book(system: str, declaration: Declaration, name: str) -> Tool:
         return {**_answer(item), "booking_id": context.state.create(system, booking, dict(arguments))}
 
     effect = Effect(system, booking, "create", None, {given.name: given.name for given in declaration.inputs})
-    return Tool(name, system, f"{declaration.description} (books it)", _parameters(declaration), run, effect)
+    return Tool(name, system, f"{declaration.description} (books it)", _parameters(declaration), run, effect, returns=None)
 
 
 def _tools(options: Options, resolve: Callable[[str], Any]) -> list[Tool]:

@@ -140,8 +140,8 @@ def _tools(options: Options, _: Callable[[str], Any]) -> list[Tool]:
     return [
         tool("helpdesk", search_tickets, reads=True),
         tool("helpdesk", read_ticket, reads=True),
-        tool("helpdesk", reply_to_requester, speaks=True),
-        tool("helpdesk", add_note),
+        tool("helpdesk", reply_to_requester, speaks=True, returns=("requester",)),
+        tool("helpdesk", add_note, returns=("noted",)),
         finish,
         tool("helpdesk", escalate, effect=ESCALATED, finishing=True),
     ]

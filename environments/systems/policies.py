@@ -75,7 +75,7 @@ def read_policy(context: Context, document: str, clause: str | None = None, page
 
 
 def _tools(_: Options, __: Callable[[str], Any]) -> list[Tool]:
-    return [tool("policies", search_policy, reads=True), tool("policies", read_policy, reads=True)]
+    return [tool("policies", search_policy, reads=True), tool("policies", read_policy, reads=True, returns=("version", "title"))]
 
 
 SYSTEM = System(name="policies", options=Options, tools=_tools)

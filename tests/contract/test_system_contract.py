@@ -146,6 +146,19 @@ def test_every_tool_that_looks_a_record_up_says_which_refusals_to_expect(name: s
 
 
 @pytest.mark.parametrize(("name", "call"), EVERY_CALL, ids=CALL_IDS)
+def test_every_single_value_of_an_answer_has_a_name_that_a_rule_can_be_checked_against(name: str, call: ToolCall) -> None:
+    episode, entry = stepped(name, call)
+    state = fixture(name)["state"]
+    fields = {field for rows in state.get(name, {}).values() for row in rows.values() for field in row}
+    known = episode.tools[call.tool].answers(fields)
+    if known is None:
+        assert name == "declared"
+        return
+    assert isinstance(entry.result, dict)
+    assert {key for key, value in entry.result.items() if not isinstance(value, dict | list)} <= known
+
+
+@pytest.mark.parametrize(("name", "call"), EVERY_CALL, ids=CALL_IDS)
 def test_the_fixtures_calls_are_accepted_and_what_they_give_is_bounded_json(name: str, call: ToolCall) -> None:
     _, entry = stepped(name, call)
     assert entry.ok, entry.refusal

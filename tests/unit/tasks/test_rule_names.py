@@ -17,6 +17,7 @@ from tasks.policy import Version
 from tasks.rule_names import Known, check_rules, known_of
 from tests.taskset_cases import CODES, GRANTS
 
+APPROVAL = "denied_refund_asks_approval"
 VERSIONS = [
     Version(PolicySpec(document=d, version=n, title="T", clauses=(PolicyClause(clause="1", text="w"),)), None, None, {})
     for d in ("refunds", "orders", "accounts")
@@ -38,7 +39,8 @@ def known(spec: Spec) -> Known:
         for workflow, codes in CODES.items()
         for code in codes
     }
-    book = CodeBook.model_validate({"supplier": "sample", "fields": fields, "outcomes": outcomes})
+    codes = {"approvals.approval.decision": ["approved", "denied"]}
+    book = CodeBook.model_validate({"supplier": "sample", "fields": fields, "outcomes": outcomes, "codes": codes})
     return known_of(spec, book, {}, VERSIONS)
 
 
@@ -69,6 +71,10 @@ def test_the_shipped_rules_name_only_what_is_there(spec: Spec, known: Known) -> 
         ),
         ("cancel_reads_order", ': "order_id"', ': "oder_id"', "needs.0.same.order_id: 'oder_id' is no argument of cancel_order"),
         ("recovery_verifies_identity", '"postcode": "', '"zip": "', "needs.0.told: 'zip' is no argument of verify_identity"),
+        ("recovery_verifies_identity", ': "postcode"', ': "postcod"', "told.postcode: 'postcod' is no slot of requester.slots"),
+        ("recovery_verifies_identity", '"verified"', '"verifid"', "returned: 'verifid' is no value that verify_identity answers"),
+        (APPROVAL, '"decision"', '"decison"', "returned: 'decison' is no value that request_approval answers with; did you mean"),
+        (APPROVAL, '"denied"', '"denid"', "returned.decision: 'denid' is no value that decision may have; did you mean 'denied'"),
         ("refund_late_amount", '"reason"', '"reson"', "when: 'reson' is no argument of create_refund; did you mean 'reason'?"),
         (
             "refund_late_amount",
