@@ -191,26 +191,9 @@ class RequesterOptions(Frozen):
     """Model that may phrase the facts where an episode is asked to speak; null = the recorded words."""
 
 
-class HoldoutSpec(Frozen):
-    group: str = "organisation"
-    """Declared group that never stands on both sides."""
-    share_of_groups: float = Field(default=0.25, ge=0, le=1)
-    share_of_time: float = Field(default=0.25, ge=0, le=1)
-    embargo_percentile: float = Field(default=0.99, gt=0, le=1)
-    """Share of a workflow's cases that last no longer than its embargo."""
-    waived: dict[str, str] = Field(default_factory=dict)
-    """Group that may cross -> signed reason."""
-    cannot_promise: str = ""
-    """What holding out by this group does not promise; needed for any group but the organisation, and said in the report."""
-    min_per_slice: int = Field(default=0, ge=0)
+class SignedSpec(Frozen):
+    """Somebody's word for an exception, until a day."""
 
-
-class WaiverSpec(Frozen):
-    """A signed exception to a leak check."""
-
-    check: str = Field(min_length=1)
-    path: str = Field(min_length=1)
-    """Glob over the findings' paths."""
     reason: str = Field(pattern=WORDS)
     signed_by: str = Field(pattern=WORDS)
     expires: str
@@ -221,6 +204,51 @@ class WaiverSpec(Frozen):
     def _is_a_day(cls, value: str) -> str:
         date.fromisoformat(value)
         return value
+
+    @property
+    def words(self) -> str:
+        """As reports show it."""
+        return f"{self.signed_by}, until {self.expires}: {self.reason}"
+
+
+class WaiverSpec(SignedSpec):
+    """A signed exception to a leak check."""
+
+    check: str = Field(min_length=1)
+    path: str = Field(min_length=1)
+    """Glob over the findings' paths."""
+
+
+class HoldoutSpec(Frozen):
+    group: str = "organisation"
+    """Declared group that never stands on both sides."""
+    share_of_groups: float = Field(default=0.25, ge=0, le=1)
+    share_of_time: float = Field(default=0.25, ge=0, le=1)
+    embargo_percentile: float = Field(default=0.99, gt=0, le=1)
+    """Share of a workflow's cases that last no longer than its embargo."""
+    waived: dict[str, SignedSpec] = Field(default_factory=dict)
+    """Group that may cross -> why, who says so, and until when."""
+    cannot_promise: str = ""
+    """What holding out by this group does not promise; needed for any group but the organisation, and said in the report."""
+    min_per_slice: int = Field(default=0, ge=0)
+
+    @field_validator("waived", mode="before")
+    @classmethod
+    def _is_signed(cls, value: Any) -> Any:
+        if isinstance(value, dict) and any(isinstance(one, str) for one in value.values()):
+            raise ValueError("a reason alone signs nothing; give each group reason, signed_by and expires (YYYY-MM-DD)")
+        return value
+
+    def signed(self) -> dict[str, str]:
+        """Group that may cross -> the waiver in words."""
+        return {name: waiver.words for name, waiver in self.waived.items()}
+
+    def waivers(self) -> tuple[WaiverSpec, ...]:
+        """The same as waivers of the leak check that looks at groups."""
+        return tuple(
+            WaiverSpec(check="group_overlap", path=f"groups/{name}", **waiver.model_dump())
+            for name, waiver in sorted(self.waived.items())
+        )
 
 
 class Spec(Frozen):

@@ -154,7 +154,16 @@ def judged_on(report: Mapping[str, Any], today: date) -> dict[str, Any]:
         lapsed = finding["verdict"] == "waived" and covering and len(expired) == len(covering)
         said = "; ".join(f"the waiver of {w['signed_by']} expired on {w['expires']}" for w in expired)
         leaks.append({**finding, "verdict": "failed" if lapsed else finding["verdict"], "expired": said})
-    judged = {**report, "leaks": leaks}
+    gone = {
+        f"{w['signed_by']}, until {w['expires']}: {w['reason']}"
+        for w in report["waivers"]
+        if date.fromisoformat(w["expires"]) < today
+    }
+    overlaps = []
+    for row in report["overlaps"]:
+        cells = {s: {**cell, "allowed": "" if cell["allowed"] in gone else cell["allowed"]} for s, cell in row["slices"].items()}
+        overlaps.append({**row, "slices": cells})
+    judged = {**report, "leaks": leaks, "overlaps": overlaps}
     judged["waivers"] = [{**w, "expired": date.fromisoformat(w["expires"]) < today} for w in report["waivers"]]
     judged["faults"] = faults(judged)
     judged["verdict"] = "failed" if judged["faults"] else "passed"

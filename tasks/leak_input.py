@@ -75,7 +75,7 @@ def leak_input(
             spec.holdout.group: dict(zip(ids, (d.group for d in drafts), strict=True)),
             "requester": {d.task.task_id: d.requester for d in drafts},
         },
-        waived_groups=spec.holdout.waived,
+        waived_groups=spec.holdout.signed(),
         closed_at={d.task.task_id: d.closed_at for d in drafts},
         boundary=iso(split.boundary_us) if split.boundary_us is not None else None,
         embargo_s={w: e / 1_000_000 for w, e in split.embargo_us.items()},

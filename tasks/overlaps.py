@@ -33,7 +33,7 @@ def overlap_table(
     """A row for each kind of thing that could stand on both sides.
 
     Each is {"what", "slices": {slice: {"shared": members in training too, "tasks": held-out tasks concerned,
-    "allowed": "" or why it may be so}}}; `allowed` is "" where nothing may be shared. `waived`: group -> signed reason.
+    "allowed": "" or why it may be so}}}; `allowed` is "" where nothing may be shared. `waived`: group -> signed waiver, in words.
     """
     slices = sorted({p.slice for p in placed} - {TRAIN}, key=lambda s: (s == "both", s))
     train = [p for p in placed if p.slice == TRAIN]

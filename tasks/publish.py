@@ -104,12 +104,12 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
             constant_rates=constant_outcome_rates(taskset, answers, codes=outcome_codes(spec, clean.codebook), seed=spec.seed),
             rule_fit=_rule_fit(spec),
             clauses=clause_table(spec, versions_of(clean.policies())),
-            waivers=spec.waivers,
+            waivers=(*spec.waivers, *spec.holdout.waivers()),
             screen=screen(spec, ledger, tasks, answers),
             holdout=_holdout_facts(spec, decided.split, slices, splits),
             notes=_notes(spec, decided.split),
             overlaps=overlap_table(
-                placed, group=spec.holdout.group, boundary_us=decided.split.boundary_us, waived=spec.holdout.waived
+                placed, group=spec.holdout.group, boundary_us=decided.split.boundary_us, waived=spec.holdout.signed()
             ),
             clusters=cluster_figures(placed),
         ),
@@ -230,7 +230,7 @@ def _holdout_facts(spec: Spec, split: Split, slices: Mapping[str, int], splits: 
         "dropped": dict(sorted(Counter(split.dropped.values()).items())),
         "under_a_policy_version_that_training_never_saw": len(splits["unseen_policy"]),
         "slices": dict(slices),
-        "waived": dict(spec.holdout.waived),
+        "waived": spec.holdout.signed(),
         "decided": "anew: the records are of another key or supplier than those of the build before"
         if split.anew
         else "once, and kept since",
@@ -247,7 +247,7 @@ def _notes(spec: Spec, split: Split) -> list[str]:
         )
     if spec.holdout.cannot_promise:
         notes.append(f"What this hold-out by {spec.holdout.group} cannot promise: {spec.holdout.cannot_promise.rstrip('.')}.")
-    notes += [f"Group {name} may cross the hold-out: {reason}." for name, reason in sorted(spec.holdout.waived.items())]
+    notes += [f"Group {name} may cross the hold-out: {words}." for name, words in sorted(spec.holdout.signed().items())]
     if split.boundary_us is None:
         notes.append("Nothing is held out by time.")
     if not split.groups:

@@ -58,7 +58,7 @@ def _waived(finding: Finding, waivers: Sequence[WaiverSpec], today: date) -> Fin
             and fnmatchcase(finding.path, waiver.path)
             and date.fromisoformat(waiver.expires) >= today
         ):
-            return replace(finding, verdict="waived", waiver=f"{waiver.signed_by}, until {waiver.expires}: {waiver.reason}")
+            return replace(finding, verdict="waived", waiver=waiver.words)
     return finding
 
 

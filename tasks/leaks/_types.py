@@ -73,7 +73,7 @@ class LeakInput:
     groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Declared group (customer, organisation, wizard ...) -> task id -> member; `task.organisation` is always checked."""
     waived_groups: Mapping[str, str] = field(default_factory=dict)
-    """Group that may cross the hold-out -> signed reason (spec.holdout.waived)."""
+    """Group that may cross the hold-out -> who signed that, until when and why (spec.holdout.signed)."""
     closed_at: Mapping[str, str] = field(default_factory=dict)
     """Task id -> ISO 8601 UTC instant at which the case was closed."""
     boundary: str | None = None

@@ -50,7 +50,7 @@ def load(spec: Spec) -> LeakInput:
             spec.holdout.group: {t: d.group for t, d in drafts.items()},
             "requester": {t: d.requester for t, d in drafts.items()},
         },
-        waived_groups=spec.holdout.waived,
+        waived_groups=spec.holdout.signed(),
         closed_at={t: d.closed_at for t, d in drafts.items()},
         boundary=iso(boundary) if boundary is not None else None,
         embargo_s={w: e / 1e6 for w, e in split["embargo_us"].items()},

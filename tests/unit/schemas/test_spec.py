@@ -96,6 +96,23 @@ def test_a_number_out_of_its_range_an_unknown_system_or_an_empty_phrase_is_a_fau
     assert [fault.partition(": ")[0] for fault in found] == [place]
 
 
+@pytest.mark.parametrize(
+    ("waived", "fault"),
+    [
+        (
+            '{ requester = "the same workers" }',
+            "holdout.waived: Value error, a reason alone signs nothing; give each group reason",
+        ),
+        ('{ requester = { reason = "r", signed_by = "A" } }', "holdout.waived.requester.expires: Field required"),
+        ('{ requester = { reason = "r", signed_by = " ", expires = "2030-01-01" } }', "holdout.waived.requester.signed_by: "),
+        ('{ requester = { reason = "r", signed_by = "A", expires = "soon" } }', "holdout.waived.requester.expires: "),
+    ],
+)
+def test_a_group_crosses_the_hold_out_only_by_signature_and_until_a_day(tmp_path: Path, waived: str, fault: str) -> None:
+    found = faults(tmp_path, GOOD + f"\n[holdout]\nwaived = {waived}\n")
+    assert [one.startswith(fault) for one in found] == [True], found
+
+
 @pytest.mark.parametrize("line", ["triviality_p = 1.5", "min_requester_turns = -1"])
 def test_what_selects_records_is_in_its_range(tmp_path: Path, line: str) -> None:
     found = faults(tmp_path, GOOD.replace("[select]", f"[select]\n{line}"))

@@ -11,7 +11,7 @@ import pytest
 
 from schemas.errors import StageError
 from schemas.files import read_json, write_json
-from schemas.spec import WaiverSpec
+from schemas.spec import HoldoutSpec, SignedSpec, WaiverSpec
 from tasks.__main__ import main
 from tasks.figures import ReportData
 from tasks.leaks import Finding, run_leaks
@@ -135,6 +135,23 @@ def test_a_waiver_that_expires_after_the_build_fails_the_report_from_that_day(go
     assert "leak check unknown_field: 1 failed" in said
     assert not render_again(tmp_path, today="2026-06-02")
     assert "<strong>FAIL</strong>" in page(tmp_path)
+
+
+def test_a_group_that_may_cross_is_red_from_the_day_after_its_waiver(good: ReportData, tmp_path: Path) -> None:
+    """Both where the leak check looks at groups and in the table of what stands on both sides."""
+    signed = SignedSpec(reason="crowd workers", signed_by="A. Signer", expires="2026-06-01")
+    holdout = HoldoutSpec(waived={"organisation": signed})
+    crossed = Finding("group_overlap", "waived", "groups/organisation", "3 tasks", ("t1",), holdout.signed()["organisation"])
+    placed = [Placed(t.task_id, t.slice, "ORG_1", f"{t.slice}/{t.task_id}", t.task_id, 0, 0) for t in good.tasks]
+    table = overlap_table(placed, group="organisation", boundary_us=None, waived=holdout.signed())
+    others = [f for f in good.findings if f.check != "group_overlap"]
+    data = replace(good, findings=[*others, crossed], waivers=holdout.waivers(), overlaps=table)
+    assert write_report(tmp_path, data, today=TODAY)
+    assert "A. Signer, until 2026-06-01: crowd workers" in page(tmp_path)
+    sound, said = verdict(tmp_path, today="2026-06-02")
+    assert not sound
+    assert "leak check group_overlap: 1 failed" in said
+    assert "hold-out: organisation in training and in unseen_organisations" in said
 
 
 def test_a_waiver_that_covers_nothing_is_said_to_be_of_no_use(good: ReportData, tmp_path: Path) -> None:
