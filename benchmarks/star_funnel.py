@@ -6,8 +6,10 @@
 Runs the folder's own `funnel.py`, reads the same archives once more to know which dialogues each of its steps drops (the two
 must agree in every count), and sets the ledger beside it: reasons against reasons, then the two faults that life itself planted.
 Arguments that the requester never said must be found because nothing shows them, bookings without a check by the rule; every
-dialogue on which the two differ is counted under its cause. The tasks must be at least 90% of the strict count and never more:
-more would mean leaking, or not filtering. Exit code 1 if a bound is missed or a difference has no cause.
+dialogue on which the two differ is counted under its cause. At least 90% of the strict count must be tasks. Tasks that it
+excludes (it looks for a value in words that the requester said, where an interface may have shown it) are counted apart; all in
+all there are never more than the strict count: more would mean leaking, or not filtering. Exit code 1 if a bound is missed or a
+difference has no cause.
 """
 
 from __future__ import annotations
@@ -219,9 +221,14 @@ def main(folder: Path) -> int:
     original = Vault(vault_file(spec.supplier), load_key(spec, create=False)).tokens()
     rows = {original[row.record_id][0]: row for row in read_ledger(taskset_dir(spec.name) / "ledger.parquet")}
     bad = compared(steps, extra, peers, rows)
-    kept, strict = sum(row.kept for row in rows.values()), steps["strict"]
-    met = 0.9 <= kept / strict <= 1.0
-    print(f"\ntasks {kept} of {strict}: {kept / strict:.3f} of the strict count, target 0.90 to 1.00{'' if met else '   MISS'}")
+    kept, strict = {name for name, row in rows.items() if row.kept}, steps["strict"]
+    covered = {name for name in kept if peers[name].step == "strict"}
+    beyond = Counter(peers[name].step for name in kept - covered)
+    met = len(covered) / strict >= 0.9 and len(kept) <= strict
+    print(f"\nof the {strict} of the strict count {len(covered)} are tasks: {len(covered) / strict:.3f}, target 0.90 or more")
+    excluded = ", ".join(f"{step} {count}" for step, count in sorted(beyond.items())) or "none"
+    print(f"tasks that the strict count excludes: {beyond.total()} ({excluded})")
+    print(f"tasks in all: {len(kept)} of {strict}, {len(kept) / strict:.3f}, target at most 1.00{'' if met else '   MISS'}")
     return 0 if met and not bad and set(rows) == set(peers) else 1
 
 

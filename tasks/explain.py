@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -30,6 +31,9 @@ WARNING = (
     "PERSONAL DATA of real people follows: originals that the vault gives back. Do not copy, log or send them on\n"
     "(--no-originals leaves them out)."
 )
+UNRESOLVED = "not resolved here"
+REFERENCE = re.compile(r"R[0-9a-f]{16}")
+"""What stands for a place in the export."""
 Resolve = Callable[[str], str]
 
 
@@ -44,8 +48,9 @@ def explain(
 ) -> str:
     """The explanation as plain text. Raises StageError for an unknown task set, task or field, with what is close to it.
 
-    With `originals` tokens of the value are given back by the vault (its first line then says so); places in the export are
-    looked up in any case: they name files and lines. `resolve` takes the place of deid's command.
+    With `originals` tokens of the value are given back by the vault; where one really was, and its people are not the sample's,
+    the first line warns of that. Places in the export are looked up in any case: they name files and lines. `resolve` takes the
+    place of deid's command.
     """
     folder = folder_of(name)
     if task_id is None:
@@ -62,8 +67,27 @@ def explain(
     if len(chosen) > 1 or chosen[0].path != field:
         return "\n".join([f"{field} holds {len(chosen)} values:", *(f"  {v.path}" for v in chosen[:SHOWN]), *_more(len(chosen))])
     file = spec or SPECS / f"{name}.toml"
-    lines = _chain(chosen[0], file, resolve or (lambda what: _resolve(what, file)), originals=originals)
-    return "\n".join([*([WARNING] if originals else []), *lines])
+    given_back: list[str] = []
+
+    def asked(what: str) -> str:
+        told = resolve(what) if resolve else _resolve(what, file)
+        if not REFERENCE.fullmatch(what) and not told.startswith(UNRESOLVED):
+            given_back.append(what)
+        return told
+
+    lines = _chain(chosen[0], file, asked, originals=originals)
+    return "\n".join([*([WARNING] if given_back and not _made_up(file) else []), *lines])
+
+
+def _made_up(spec: Path) -> bool:
+    """True for the shipped sample, whose people do not exist; of a spec that cannot be read nobody knows."""
+    from schemas.errors import SpecError
+    from schemas.spec import load_spec
+
+    try:
+        return load_spec(spec).sample
+    except SpecError:
+        return False
 
 
 def _open(folder: Path, side: Any, raw: str) -> tuple[TaskSet, TaskSpec]:
@@ -192,7 +216,7 @@ def _resolve(what: str, spec: Path) -> str:
     if done.returncode == 0:
         return " | ".join(done.stdout.split("\n")).strip(" |")
     reason = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit code {done.returncode}"
-    return f"not resolved here: only the vault and its key lead further ({reason[:160]})"
+    return f"{UNRESOLVED}: only the vault and its key lead further ({reason[:160]})"
 
 
 __all__ = ["SIDES", "WARNING", "explain"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from schemas.plugins import plugin_names
 from tasks.charts import bars, interval
 from tasks.holdout import SLICES
 from tasks.leaks._types import NUMBERS
@@ -38,7 +39,8 @@ def render(report: Mapping[str, Any]) -> str:
         slices=[(name, report["slices"][name]) for name in named],
         leaks=leaks,
         suspects=[f for f in leaks if f["verdict"] == "suspect"],
-        probes=[{**p, "chart": Markup(interval(p["numbers"])), "more": _more(p["numbers"])} for p in probes],
+        probes=[{**p, "chart": Markup(interval(p["numbers"])), "more": _more(p["numbers"]), "why": _why(p)} for p in probes],
+        check_names=_check_names([row["check"] for row in report["certificates"]["checks"]]),
         matrix=_matrix(report["certificates"]),
         slice_names=[name for name in SLICES if report["overlaps"] and name in report["overlaps"][0]["slices"]],
     )
@@ -84,6 +86,27 @@ def _matrix(certificates: Mapping[str, Any]) -> dict[str, Any]:
                 cells.append((verdict, f"{counts['passed']}/{applicable}"))
         rows.append((name, one["tasks"], cells))
     return {"checks": checks, "rows": rows}
+
+
+def _check_names(ids: Sequence[str]) -> dict[str, str]:
+    """Id of a check -> what it is, as its file is named ("C1": "reference replay")."""
+    stems = [name.partition("_") for name in plugin_names("tasks.certificates")]
+    named = {f"C{int(number[1:])}": words.replace("_", " ") for number, _, words in stems}
+    return {check: named.get(check, "") for check in ids}
+
+
+def _why(probe: Mapping[str, Any]) -> str:
+    """Why a probe passed although one of its two bounds was met; "" where neither was, or where it did not pass."""
+    m = probe["numbers"]
+    if probe["verdict"] != "passed" or not {"accuracy", "chance", "margin", "p", "alpha"} <= m.keys():
+        return ""
+    if m["accuracy"] >= m["chance"] + m["margin"] and m["p"] >= m["alpha"]:
+        return (
+            "it guessed better than the line from which it is acted on, but so would chance alone have: p is not below its bound"
+        )
+    if m["accuracy"] < m["chance"] + m["margin"] and m["p"] < m["alpha"]:
+        return "p is below its bound, but it guessed too little better than chance to be acted on"
+    return ""
 
 
 def _more(numbers: Mapping[str, float]) -> list[tuple[str, str]]:

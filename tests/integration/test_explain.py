@@ -203,7 +203,9 @@ def _of_several(text: str, answers: str) -> bool:
     return all(word in words for word in text.split())
 
 
-def test_originals_are_shown_only_after_saying_so(drafted: list[Draft], spec: Spec) -> None:
+def test_originals_of_people_are_shown_only_after_saying_so(
+    drafted: list[Draft], spec: Spec, tmp_path: Path, repo_root: Path
+) -> None:
     task_id = drafted[0].task.task_id
     vault = Vault(vault_file(spec.supplier), load_key(spec, create=False))
 
@@ -212,9 +214,19 @@ def test_originals_are_shown_only_after_saying_so(drafted: list[Draft], spec: Sp
         return f"{place[0]}:{place[1]}" if place else " | ".join(vault.originals(what))
 
     original = vault.originals(drafted[0].task.opening.requester_name)[0]
-    told = explain(spec.name, task_id, "opening/requester_name", resolve=resolve)
+    sample = repo_root / "tasks" / "specs" / "helpdesk_v1.toml"
+    real = tmp_path / "real.toml"
+    real.write_text(sample.read_text().replace("sample = true", "sample = false", 1))
+    told = explain(spec.name, task_id, "opening/requester_name", spec=real, resolve=resolve)
     assert told.startswith(WARNING)
     assert original in told.partition(WARNING)[2]
+    for path, file, lacks in (
+        ("opening/received_at", real, "no original in it"),
+        ("opening/requester_name", sample, "the sample's people are made up"),
+    ):
+        assert "PERSONAL DATA" not in explain(spec.name, task_id, path, spec=file, resolve=resolve), lacks
+    locked = explain(spec.name, task_id, "opening/requester_name", spec=real, resolve=lambda _: "not resolved here: no key")
+    assert "PERSONAL DATA" not in locked
     quiet = explain(spec.name, task_id, "opening/requester_name", resolve=resolve, originals=False)
     assert WARNING not in quiet
     assert original not in quiet

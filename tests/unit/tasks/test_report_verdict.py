@@ -259,3 +259,42 @@ def test_overlaps_count_members_and_tasks_and_say_what_may_be_shared() -> None:
     assert rows["time (starts before the boundary)"]["both"] == {"shared": 1, "tasks": 1, "allowed": ""}
     assert rows["training cases closed after the boundary"]["both"]["tasks"] == 1
     assert cluster_figures(placed)["train"] == {"tasks": 2, "clusters": 1, "in_clusters": 2, "largest": 2}
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "p", "said"),
+    [
+        (0.66, 0.20, "p is not below its bound"),
+        (0.55, 0.001, "too little better than chance to be acted on"),
+        (0.55, 0.20, ""),
+    ],
+)
+def test_a_probe_that_passed_with_one_of_its_bounds_met_says_why(
+    good: ReportData, tmp_path: Path, accuracy: float, p: float, said: str
+) -> None:
+    numbers = {
+        "accuracy": accuracy,
+        "low": 0.5,
+        "high": 0.7,
+        "chance": 0.5,
+        "margin": 0.1,
+        "p": p,
+        "alpha": 0.005,
+        "tasks": 160.0,
+    }
+    others = [f for f in good.findings if f.check != "implied_outcome"]
+    probe = Finding("implied_outcome", "passed", "opening/refund", "160 tasks", numbers=numbers)
+    write_report(tmp_path, replace(good, findings=[*others, probe]), today=TODAY)
+    text = page(tmp_path)
+    row = re.search(r"<tr><th scope=\"row\"><code>opening/<wbr>refund.*?</tr>", text, re.DOTALL)
+    assert row is not None
+    verdict_cell = row[0].split("</td>")[0]
+    assert (said in verdict_cell) if said else ("hint" not in verdict_cell)
+
+
+def test_the_certificates_come_before_the_leak_checks_and_each_by_its_name(good: ReportData, tmp_path: Path) -> None:
+    write_report(tmp_path, good, today=TODAY)
+    text = page(tmp_path)
+    assert text.index('<h2 id="certificates">') < text.index('<h2 id="leaks">')
+    for check, words in (("C1", "reference replay"), ("C12", "junk and files"), ("C18", "other orders")):
+        assert f'<th scope="row">{check} <span class="hint">{words}</span></th>' in text
