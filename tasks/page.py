@@ -98,14 +98,15 @@ def _check_names(ids: Sequence[str]) -> dict[str, str]:
 def _why(probe: Mapping[str, Any]) -> str:
     """Why a probe passed although one of its two bounds was met; "" where neither was, or where it did not pass."""
     m = probe["numbers"]
-    if probe["verdict"] != "passed" or not {"accuracy", "chance", "margin", "p", "alpha"} <= m.keys():
+    if probe["verdict"] != "passed" or not {"p", "alpha"} <= m.keys():
         return ""
-    if m["accuracy"] >= m["chance"] + m["margin"] and m["p"] >= m["alpha"]:
+    strong = {"accuracy", "chance", "margin"} <= m.keys() and m["accuracy"] >= m["chance"] + m["margin"]
+    if strong and m["p"] > m["alpha"]:
         return (
             "it guessed better than the line from which it is acted on, but so would chance alone have: p is not below its bound"
         )
-    if m["accuracy"] < m["chance"] + m["margin"] and m["p"] < m["alpha"]:
-        return "p is below its bound, but it guessed too little better than chance to be acted on"
+    if not strong and m["p"] <= m["alpha"]:
+        return "p is below its bound, but what it tells is too little to be acted on"
     return ""
 
 

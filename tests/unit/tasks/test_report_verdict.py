@@ -265,7 +265,7 @@ def test_overlaps_count_members_and_tasks_and_say_what_may_be_shared() -> None:
     ("accuracy", "p", "said"),
     [
         (0.66, 0.20, "p is not below its bound"),
-        (0.55, 0.001, "too little better than chance to be acted on"),
+        (0.55, 0.001, "too little to be acted on"),
         (0.55, 0.20, ""),
     ],
 )
