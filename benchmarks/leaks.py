@@ -51,8 +51,9 @@ def version() -> str:
     digest = hashlib.sha256()
     for package in MADE_BY:
         for path in sorted((ROOT / package).rglob("*")):
-            if path.suffix in (".py", ".toml", ".json") and "leaks" not in path.parts and path.name != "leak_input.py":
-                digest.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+            inside = path.relative_to(ROOT)
+            if path.suffix in (".py", ".toml", ".json") and "leaks" not in inside.parts and path.name != "leak_input.py":
+                digest.update(inside.as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 
 
@@ -100,19 +101,15 @@ def draft(spec_path: str) -> None:
     run_stage(_draft_stage(spec, source, require_stage(source, "deid")), workers=1, quiet=True)
 
 
-def look(spec_path: str, tasks: int) -> dict[str, Any]:
-    """What every check says of the set in the environment's data folder: {"tasks", "seconds", "probe_seconds", "findings"}."""
-    from dataclasses import asdict
-
+def drafted(spec_path: str, tasks: int) -> LeakInput:
+    """The drafts in the environment's data folder as the builder gives them to the checks, at most `tasks` of them."""
     from schemas.files import read_models
     from schemas.paths import clean_dir
-    from schemas.plugins import load_plugins
     from schemas.spec import load_spec
     from tasks.case import open_clean
     from tasks.certified import candidate_of, drafts_dir, in_memory
     from tasks.holdout import decide
     from tasks.leak_input import background, leak_input
-    from tasks.leaks import Leak, run_check
     from tasks.requester import message_forms
     from tasks.shard import Draft
 
@@ -129,9 +126,19 @@ def look(spec_path: str, tasks: int) -> dict[str, Any]:
     told = [(d.closing, d.answer.outcome.code, d.task.requester) for d in placed if d.task.slice == "train"]
     forms = message_forms(told, spec.requester.slots)
     content = in_memory(spec, drafts_dir(spec.name), {}, forms).content
-    data = leak_input(spec, clean, split, placed, content, background(clean), forms)
+    return leak_input(spec, clean, split, placed, content, background(clean), forms)
+
+
+def look(spec_path: str, tasks: int) -> dict[str, Any]:
+    """What every check says of the set in the environment's data folder: {"tasks", "seconds", "probe_seconds", "findings"}."""
+    from dataclasses import asdict
+
+    from schemas.plugins import load_plugins
+    from tasks.leaks import Leak, run_check
+
+    data = drafted(spec_path, tasks)
     for digest in {d for task in data.tasks for d in (*task.state, *task.policies)}:
-        content(digest)  # reading the files is no cost of a check
+        data.content(digest)  # reading the files is no cost of a check
     found: list[dict[str, Any]] = []
     seconds = {False: 0.0, True: 0.0}
     for check in load_plugins("tasks.leaks", "LEAK", Leak).values():
@@ -140,7 +147,7 @@ def look(spec_path: str, tasks: int) -> dict[str, Any]:
         seconds[check.statistical] += time.process_time() - start
         kind = "statistical" if check.statistical else "deterministic"
         found += [{**asdict(f), "kind": kind, "numbers": dict(f.numbers)} for f in findings]
-    return {"tasks": len(placed), "seconds": seconds[False], "probe_seconds": seconds[True], "findings": found}
+    return {"tasks": len(data.tasks), "seconds": seconds[False], "probe_seconds": seconds[True], "findings": found}
 
 
 def cost(name: str, repeat_to: int) -> int:

@@ -7,21 +7,26 @@ the shuffled outcomes are judged by their own best feature (Westfall and Young),
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from schemas.task import TaskSpec
 from tasks.leaks._types import LeakInput
+from tasks.leaks._walk import must_instant
 
 FAMILY = 0.01
 """Probability of any false alarm of the statistical checks on a clean task set: 0.2 expected over 20 sets."""
-TESTS = 8
-"""encoded_outcome (by ids of its own, by shared ones), implied_outcome (by probe, by phrase), key_presence, metadata_probe (by
-probe, by form, by what goes with the task)."""
-FEWEST = 15
-"""Tasks of the second largest class from which a workflow can be tested."""
+TESTS = 10
+"""encoded_outcome (by ids of its own, by shared ones), implied_outcome (by probe, by pure phrase, by phrase, by answers),
+key_presence, metadata_probe (by probe, by form, by what goes with the task)."""
+FEWEST = 10
+"""Tasks of the second largest class from which a workflow can be tested: the tests are exact, and ten against ten that are told
+apart come about by chance once in 185,000 shuffles."""
 SHUFFLES = 19_999
+ENOUGH = 20
+"""Shuffles that tell as much, from which the rest is not drawn: p is far above any alpha that is shared out."""
 CHUNK = 1000
 CLEAR = 3.0
 """Standard normal deviation below which the best feature is no evidence at any alpha that is shared out: nothing is shuffled."""
@@ -55,6 +60,12 @@ def alpha_of(groups: Sequence[Group]) -> float:
     return FAMILY / TESTS / max(1, len(groups))
 
 
+def periods(data: LeakInput, tasks: Sequence[TaskSpec]) -> list[int]:
+    """Turns of policies (a version comes into force or goes out of it) before each task: what may follow from the day."""
+    turns = sorted(must_instant(at, name) for name, times in data.policy_times.items() for at in times if at is not None)
+    return [bisect_right(turns, must_instant(task.started_at, f"{task.task_id}.started_at")) for task in tasks]
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """The feature that tells most."""
@@ -63,11 +74,19 @@ class Told:
     strength: float
     """Cramer's V in [0, 1]."""
     p: float
-    """Share of shuffled outcomes whose best feature tells as much; 1 where the best is no evidence without shuffling."""
+    """Share of shuffled outcomes whose best feature tells as much; far above any alpha where the best is no evidence without
+    shuffling, or not all shuffles were drawn."""
+    beyond: float = 0.0
+    """Cramer's V in [0, 1] beyond what as many values tell by chance (Bergsma's correction)."""
 
 
-def best_feature(features: Mapping[str, Sequence[Any]], classes: Sequence[str], strata: Sequence[Any], seed: int) -> Told | None:
-    """The feature whose values go most with the classes, outcomes being shuffled within strata; None where none varies."""
+def best_feature(
+    features: Mapping[str, Sequence[Any]], classes: Sequence[str], strata: Sequence[Any], seed: int, *, rare: int = RARE
+) -> Told | None:
+    """The feature whose values go most with the classes, outcomes being shuffled within strata; None where none varies.
+
+    Values of fewer than `rare` tasks are one value.
+    """
     import numpy as np
 
     names = sorted(set(classes))
@@ -76,7 +95,7 @@ def best_feature(features: Mapping[str, Sequence[Any]], classes: Sequence[str], 
     starts: list[int] = []
     kept: list[str] = []
     for name, values in sorted(features.items()):
-        coded = _coded(values)
+        coded = _coded(values, rare)
         if len(set(coded)) > 1:
             starts.append(len(columns))
             kept.append(name)
@@ -90,42 +109,94 @@ def best_feature(features: Mapping[str, Sequence[Any]], classes: Sequence[str], 
     held = table.sum(axis=0)
 
     def deviations(truth: Any) -> tuple[Any, Any]:
-        """(chi-squared, its normal deviation by Wilson and Hilferty) of each feature, for each row of `truth` (rows, tasks)."""
+        """(chi-squared, its normal deviation) of each feature, for each row of `truth` (rows, tasks)."""
         chi = np.zeros((len(truth), table.shape[1]), dtype=np.float32)
         for k, part in enumerate(share):
             expected = held * part
             chi += ((truth == k).astype(np.float32) @ table - expected) ** 2 / expected
         total = np.add.reduceat(chi, starts, axis=1)
-        wide = 2.0 / (9.0 * freedom)
-        return total, (np.cbrt(total / freedom) - (1.0 - wide)) / np.sqrt(wide)
+        return total, _normal(total, freedom)
 
     chi, z = deviations(y[None, :])
     best = int(z[0].argmax())
-    strength = float(np.sqrt(chi[0, best] / (len(y) * min(widths[best] - 1, len(names) - 1))))
-    if z[0, best] < CLEAR:
-        return Told(kept[best], strength, 1.0)
+    phi = float(chi[0, best]) / len(y)
+    strength = (phi / min(widths[best] - 1, len(names) - 1)) ** 0.5
+    p = 1.0 if z[0, best] < CLEAR else _share(lambda truth: deviations(truth)[1].max(axis=1), float(z[0, best]), y, strata, seed)
+    return Told(kept[best], strength, p, _beyond(phi, int(widths[best]), len(names), len(y)))
+
+
+def best_phrase(held: Any, classes: Sequence[str], strata: Sequence[Any], seed: int) -> tuple[int, float, float] | None:
+    """(column, Cramer's V, p) of the phrase that goes most with the classes, as `best_feature`.
+
+    `held`: (tasks, phrases) 1.0 where the task holds the phrase; None where there is no phrase that some hold and some do not.
+    """
+    import numpy as np
+
+    names = sorted(set(classes))
+    y = np.array([names.index(c) for c in classes])
+    total = held.sum(axis=0)
+    columns = np.flatnonzero((total > 0) & (total < len(y)))
+    if not len(columns) or len(names) < 2:
+        return None
+    table, total = held[:, columns].astype(np.float32), total[columns]
+    share = np.bincount(y, minlength=len(names)) / len(y)
+    rest = len(y) / (len(y) - total)  # what the tasks without the phrase add to chi-squared
+
+    def chi_of(truth: Any) -> Any:
+        """(rows, phrases) chi-squared for each row of `truth` (rows, tasks)."""
+        chi = np.zeros((len(truth), len(columns)), dtype=np.float32)
+        for k, part in enumerate(share):
+            chi += ((truth == k).astype(np.float32) @ table - total * part) ** 2 / (total * part)
+        return chi * rest
+
+    chi = chi_of(y[None, :])[0]
+    best = int(chi.argmax())
+    strength = float(chi[best] / len(y)) ** 0.5
+    clear = _normal(chi[best], len(names) - 1) >= CLEAR
+    p = _share(lambda truth: chi_of(truth).max(axis=1), float(chi[best]), y, strata, seed) if clear else 1.0
+    return int(columns[best]), strength, p
+
+
+def _normal(chi: Any, freedom: Any) -> Any:
+    """Normal deviation of chi-squared (Wilson and Hilferty)."""
+    import numpy as np
+
+    wide = 2.0 / (9.0 * freedom)
+    return (np.cbrt(chi / freedom) - (1.0 - wide)) / np.sqrt(wide)
+
+
+def _beyond(phi: float, values: int, classes: int, tasks: int) -> float:
+    """Cramer's V corrected for bias (Bergsma 2013): 0 is expected where nothing is told, however many values there are."""
+    left = max(0.0, phi - (values - 1) * (classes - 1) / (tasks - 1))
+    least = min(n - (n - 1) ** 2 / (tasks - 1) for n in (values, classes)) - 1
+    return min(1.0, (left / least) ** 0.5) if least > 0 else 0.0
+
+
+def _share(best: Callable[[Any], Any], found: float, y: Any, strata: Sequence[Any], seed: int) -> float:
+    """Share of shuffled outcomes of which `best` says at least as much as was found."""
+    import numpy as np
+
     keys = {value: n for n, value in enumerate(sorted(set(map(str, strata))))}
     stratum = np.array([keys[str(value)] for value in strata])
     base = np.argsort(stratum, kind="stable")
     generator = np.random.default_rng(seed)
-    as_good = 0
-    for start in range(0, SHUFFLES, CHUNK):
-        rows = min(CHUNK, SHUFFLES - start)
+    as_good = done = 0
+    while done < SHUFFLES and as_good <= ENOUGH:
+        rows = min(CHUNK, SHUFFLES - done)
         order = np.argsort(generator.random((rows, len(y))) + stratum, axis=1)
         shuffled = np.empty((rows, len(y)), dtype=y.dtype)
         shuffled[:, base] = y[order]
-        as_good += int((deviations(shuffled)[1].max(axis=1) >= z[0, best] - 1e-4).sum())
-        if start == 0 and as_good > rows / 20:
-            return Told(kept[best], strength, (1 + as_good) / (1 + rows))
-    return Told(kept[best], strength, (1 + as_good) / (1 + SHUFFLES))
+        as_good += int((best(shuffled) >= found - 1e-4).sum())
+        done += rows
+    return (1 + as_good) / (1 + done)
 
 
-def _coded(values: Sequence[Any]) -> list[str]:
+def _coded(values: Sequence[Any], rare: int) -> list[str]:
     texts = [str(value) for value in values]
     counts: dict[str, int] = {}
     for text in texts:
         counts[text] = counts.get(text, 0) + 1
-    return [text if counts[text] >= RARE else "(rare)" for text in texts]
+    return [text if counts[text] >= rare else "(rare)" for text in texts]
 
 
 def binned(numbers: Sequence[float], bins: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -11,6 +12,15 @@ _NOT_WORD = re.compile(r"[\W_]+")
 
 def plain(name: str) -> str:
     """Letters and digits in one case: "resolutionCode", "Resolution-Code" and "resolution_code" are one."""
+    return _plain(name) if len(name) <= SHORT else _NOT_WORD.sub("", name).casefold()
+
+
+SHORT = 64
+"""Characters of the longest name that is kept: names of fields come back with each row, texts do not."""
+
+
+@lru_cache(maxsize=100_000)
+def _plain(name: str) -> str:
     return _NOT_WORD.sub("", name).casefold()
 
 

@@ -6,8 +6,9 @@ import re
 from collections import Counter
 
 from tasks.leaks._plant import with_field
+from tasks.leaks._states import Parts, Row, rows_of
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Parts, Row, rows_of
+from tasks.leaks._walk import Found
 
 Key = tuple[str, str]
 

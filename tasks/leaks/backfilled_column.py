@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tasks.leaks._states import Row, Shapes
 from tasks.leaks._types import ColumnHistory, Finding, Leak, LeakInput, Verdict
-from tasks.leaks._walk import Row, declared_systems, shown_rows
 
 FEWEST = 10
 """Records with two rows or more from which "constant within every record" says something."""
@@ -56,31 +56,18 @@ def run(data: LeakInput) -> list[Finding]:
 def _shown(data: LeakInput) -> dict[str, tuple[str, ...]]:
     """Field -> tasks whose state holds a value of it."""
 
-    of_shape: dict[tuple[str, str, tuple[str, ...]], frozenset[str]] = {}
-    of_row: dict[Row, frozenset[str]] = {}
-    of_part: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
-
     def fields(row: Row) -> frozenset[str]:
         shape = (row.system, row.kind, tuple([leaf.field for leaf in row.leaves if leaf.value is not None]))
         if shape not in of_shape:
             of_shape[shape] = frozenset({f"{row.system}.{row.kind}.{field}" for field in shape[2]} & data.columns.keys())
         return of_shape[shape]
 
-    def part(digest: str, skipped: frozenset[str]) -> frozenset[str]:
-        rows = shown_rows(data, digest, skipped)
-        for row in rows:
-            if row not in of_row:
-                of_row[row] = fields(row)
-        return frozenset().union(*{of_row[row] for row in rows})
-
-    found: dict[str, dict[str, None]] = {}
+    of_shape: dict[tuple[str, str, tuple[str, ...]], frozenset[str]] = {}
+    shapes = Shapes(data, fields)
+    found: dict[str, list[str]] = {}
     for task in data.tasks:
-        skipped = declared_systems(task)
-        for digest in task.state:
-            if (digest, skipped) not in of_part:
-                of_part[digest, skipped] = part(digest, skipped)
-            for name in of_part[digest, skipped]:
-                found.setdefault(name, {})[task.task_id] = None
+        for name in frozenset[str]().union(*shapes.of(task)):
+            found.setdefault(name, []).append(task.task_id)
     return {name: tuple(sorted(ids)) for name, ids in found.items()}
 
 

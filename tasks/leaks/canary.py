@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import fact_texts, prompt_texts, shared_texts
 
 HELD = "heldout/"
-_BETWEEN = r"[\s_{}-]*"
 
 
 def run(data: LeakInput) -> list[Finding]:
@@ -19,12 +17,12 @@ def run(data: LeakInput) -> list[Finding]:
         raise ValueError("no held-out file was given to look at")
     findings = []
     marked = any(task.canary for task in data.tasks)
-    mark = _spelled(data.canary)
+    mark = _closed_up(data.canary)
     shared: dict[str, bool] = {}
     for task in data.tasks:
         for _, text in (one for one in shared_texts(data, task) if one[1] not in shared):
-            shared[text] = mark.search(text) is not None
-        own = any(mark.search(text) for _, text in (*prompt_texts(task), *fact_texts(task)))
+            shared[text] = mark in _closed_up(text)
+        own = any(mark in _closed_up(text) for _, text in (*prompt_texts(task), *fact_texts(task)))
         if own or any(shared[text] for _, text in shared_texts(data, task)):
             findings.append(Finding("canary", "failed", "shown", "an agent is shown the canary", (task.task_id,)))
         if marked and data.held_out(task) and task.canary != data.canary:
@@ -32,7 +30,7 @@ def run(data: LeakInput) -> list[Finding]:
         if task.canary and not data.held_out(task):
             findings.append(Finding("canary", "failed", "canary", "a training task carries the canary", (task.task_id,)))
     for name, text in sorted(data.files.items()):
-        holds = data.canary in text if name.startswith(HELD) else mark.search(text) is not None
+        holds = data.canary in text if name.startswith(HELD) else mark in _closed_up(text)
         if name.startswith(HELD) and name.endswith(".jsonl"):
             holds = holds and all(data.canary in line for line in text.splitlines() if line.strip())
         if name.startswith(HELD) and not holds:
@@ -42,9 +40,12 @@ def run(data: LeakInput) -> list[Finding]:
     return findings
 
 
-def _spelled(mark: str) -> re.Pattern[str]:
-    """Finds the mark in any case and with whatever could be put between its characters."""
-    return re.compile(_BETWEEN.join(map(re.escape, re.sub(_BETWEEN, "", mark))), re.IGNORECASE)
+def _closed_up(text: str) -> str:
+    """The text in one case, without blanks and whatever else could be put between the characters of a GUID."""
+    text = "".join(text.split())
+    for mark in "_-{}":
+        text = text.replace(mark, "")
+    return text.casefold()
 
 
 def planted(data: LeakInput) -> LeakInput:

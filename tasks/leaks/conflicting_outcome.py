@@ -1,5 +1,8 @@
 """Two tasks show the same, but for their own ids, their clock, case, spacing and punctuation, and have different outcomes: no
-agent can be right in both."""
+agent can be right in both.
+
+Another version of a policy explains another outcome only where a rule differs, or the clause that a rule enforces.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ def run(data: LeakInput) -> list[Finding]:
         for task in alike:
             for since in (True, False):
                 same.setdefault(f"{since}{_shown(data, task, since=since)}", []).append(task)
-            same.setdefault(canonical_json([_facts(task), task.state, task.policies]), []).append(task)
+            same.setdefault(canonical_json([_facts(task), task.state, _ruled(data, task)]), []).append(task)
         for tasks in {tuple(t.task_id for t in tasks): tasks for tasks in same.values()}.values():
             if len({_outcome(data.answers[t.task_id]) for t in tasks}) > 1:
                 ids = tuple(sorted(t.task_id for t in tasks))
@@ -62,7 +65,7 @@ def _shown(data: LeakInput, task: TaskSpec, *, since: bool) -> str:
         return match[0] if at is None or not since else f"{(at - cut).total_seconds():.0f} s"
 
     # Parts are walked in the order of what they hold, not of ids, which are arbitrary.
-    text = json.dumps([opening, _facts(task), states, task.policies], sort_keys=True)
+    text = json.dumps([opening, _facts(task), states, _ruled(data, task)], sort_keys=True)
     for name, stands in own.items():
         text = text.replace(name, stands)
     return re.sub(r"[\W_]+", " ", TOKEN.sub(renamed, _STAMP.sub(told, text)).casefold())
@@ -70,6 +73,18 @@ def _shown(data: LeakInput, task: TaskSpec, *, since: bool) -> str:
 
 def _facts(task: TaskSpec) -> dict[str, Any] | None:
     return None if len(words(task.opening.text)) >= TELLING else task.requester.model_dump(mode="json")
+
+
+def _ruled(data: LeakInput, task: TaskSpec) -> list[Any]:
+    """What the policies ask for: the rules with the clauses that they enforce, all clauses where there is no rule."""
+    clauses: dict[tuple[str, str], str] = {}
+    for digest in task.policies:
+        policy = data.content(digest)
+        clauses.update({(str(policy["document"]), str(c.get("clause"))): str(c.get("text")) for c in policy.get("clauses", ())})
+    if not task.rules:
+        return sorted(clauses.values())
+    ruled = [[r.rule, r.sentence, r.parameters, clauses.get((r.document or "", r.clause or ""))] for r in task.rules]
+    return sorted(ruled, key=canonical_json)
 
 
 def _outcome(answer: Answer) -> str:

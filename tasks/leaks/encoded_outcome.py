@@ -9,8 +9,8 @@ from typing import Any
 
 from schemas.task import TaskSpec
 from tasks.leaks._chance import Group, alpha_of, best_feature, binned, testable
+from tasks.leaks._states import rows_of
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import rows_of
 
 STRENGTH = 0.3
 """Cramer's V from which a telling is worth acting on."""

@@ -14,8 +14,9 @@ from pydantic_core import to_jsonable_python
 from schemas.task import TaskSpec
 from tasks.leaks._literals import coined, plain
 from tasks.leaks._plant import with_content, with_task
+from tasks.leaks._states import Parts, Row
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Config, Found, Parts, Row, configured
+from tasks.leaks._walk import Config, Found, configured
 
 _JSON_KEY = re.compile(r'"([\w .-]{3,40})\\?"\s*:')
 KEYS = frozenset(

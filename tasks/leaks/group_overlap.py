@@ -1,11 +1,15 @@
-"""A declared group (organisation, customer, thread, parent, caller, wizard) stands on both sides of a hold-out by groups."""
+"""A declared group (organisation, customer, thread, parent, caller, wizard) stands on both sides of a hold-out by groups, or the
+state of a training task shows a held-out case itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from schemas.task import TaskSpec
 from tasks.leaks._plant import some, with_task
+from tasks.leaks._states import Parts, Row
 from tasks.leaks._types import Finding, Leak, LeakInput
+from tasks.leaks._walk import Found
 
 BY_GROUP = ("unseen_organisations", "both")
 """Slices that promise members never seen in training; the time slice holds later cases of seen members by definition."""
@@ -30,7 +34,27 @@ def run(data: LeakInput) -> list[Finding]:
             findings.append(
                 Finding("group_overlap", "waived" if waived else "failed", f"groups/{name}", detail, tuple(crossing), waived)
             )
-    return findings
+    found = Found("group_overlap")
+    cases = {_case(task): task.task_id for task in data.tasks if data.held_out(task)}
+
+    def held_out(row: Row) -> dict[str, None]:
+        case = cases.get((row.system, row.kind, row.record_id))
+        return {case: None} if case is not None else {}
+
+    shown = Parts(data, held_out)
+    for task in data.tasks:
+        if not data.held_out(task):
+            for part in shown.of(task):
+                for case in part:
+                    if case != task.task_id:
+                        found.add("groups/case", f"a training task shows the held-out case {case}", [task.task_id])
+    return findings + found.findings()
+
+
+def _case(task: TaskSpec) -> tuple[str, str, str]:
+    """The record of the task's own case."""
+    record = task.opening.record
+    return record.system, record.kind, record.record_id
 
 
 def planted(data: LeakInput) -> LeakInput:

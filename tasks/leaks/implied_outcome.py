@@ -1,14 +1,20 @@
-"""The wording of the request tells the outcome class of its workflow: by a probe (TF-IDF, logistic regression, out of fold), and
-by single phrases that stand in requests of one class only."""
+"""The wording of the request tells the outcome class of its workflow: by a probe (TF-IDF, logistic regression, out of fold), by
+single phrases that stand in requests of one class only, and by the phrase that goes most with the classes.
+
+So does the wording of the requester's answers that hold a value: the values are the content, and the words around them a manner
+of speaking. Outcomes are shuffled among tasks in which the same is told. Answers without values are content as a whole.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from schemas.task import TaskSpec
-from tasks.leaks._chance import Group, alpha_of, testable
+from tasks.leaks._chance import Group, alpha_of, best_phrase, testable
 from tasks.leaks._probe import probe_workflows
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import words
@@ -20,12 +26,78 @@ PURE = 0.95
 FEWEST = 8
 """Requests, and ORGANISATIONS among them, that hold the phrase: what one person writes is a habit."""
 ORGANISATIONS = 3
+STRENGTH = 0.3
+"""Cramer's V from which a phrase is worth acting on."""
 
 
 def run(data: LeakInput) -> list[Finding]:
     groups = testable(data)
     found = probe_workflows(data, "implied_outcome", "opening", features)
-    return found + [one for group in groups if (one := phrase(group, alpha_of(groups))) is not None]
+    for group in groups:
+        alpha = alpha_of(groups)
+        said = [texts([task]) for task in group.tasks]
+        ways = [_answers(task) for task in group.tasks]
+        told = [n for n, way in enumerate(ways) if way]
+        strata = [",".join(sorted({slot for fact in group.tasks[n].requester.facts for slot in fact.slots})) for n in told]
+        one = phrase(group, alpha)
+        found += [one] if one is not None else []
+        found += _telling(group, "opening/wording", said, [0] * len(said), range(len(said)), alpha, data.seed)
+        found += _telling(group, "requester/facts/wording", [ways[n] for n in told], strata, told, alpha, data.seed)
+    return found
+
+
+def _answers(task: TaskSpec) -> list[str]:
+    """The words of the requester's answers that hold values, the values left out."""
+    found = []
+    for fact in task.requester.facts:
+        text = fact.answer
+        for value in sorted(fact.values.values(), key=len, reverse=True):
+            text = re.sub(re.escape(value), " ", text, flags=re.IGNORECASE) if value else text
+        if fact.values:
+            found.append(" ".join(words(text)))
+    return found
+
+
+def _telling(
+    group: Group,
+    path: str,
+    said: Sequence[Sequence[str]],
+    strata: Sequence[str | int],
+    of: Sequence[int],
+    alpha: float,
+    seed: int,
+) -> list[Finding]:
+    """Whether one phrase goes with the classes. `said`: texts of each task that has some; `of`: their numbers in the group."""
+    import numpy as np
+
+    if len(of) < 2 * FEWEST:
+        return []
+    phrases = [sorted({gram for text in texts_ for gram in _phrases(text)}) for texts_ in said]
+    spread = Counter(gram for grams_ in phrases for gram in grams_)
+    names = {gram: n for n, gram in enumerate(sorted(g for g, count in spread.items() if count >= FEWEST))}
+    held = np.zeros((len(of), len(names)), dtype=np.float32)
+    for n, grams_ in enumerate(phrases):
+        held[n, [names[gram] for gram in grams_ if gram in names]] = 1.0
+    classes = [group.classes[n] for n in of]
+    best = best_phrase(held, classes, strata, seed)
+    if best is None:
+        return []
+    column, strength, p = best
+    holders = [n for n, yes in zip(of, held[:, column], strict=True) if yes]
+    spoken = len({group.tasks[n].organisation for n in holders}) >= ORGANISATIONS
+    bad = p <= alpha and strength >= STRENGTH and spoken
+    detail = f"{group.workflow}: a phrase of {len(holders)} of {len(of)} tasks, Cramer's V {strength:.2f}, p {p:.5f}"
+    numbers = {"strength": round(strength, 4), "p": p, "alpha": alpha, "tasks": len(of)}
+    place = f"{path}/{group.workflow}"
+    return [Finding("implied_outcome", "failed" if bad else "passed", place, detail, numbers=numbers)]
+
+
+def _phrases(text: str) -> Iterator[str]:
+    """Runs of up to LONGEST words."""
+    said = text.split()
+    for size in range(1, LONGEST + 1):
+        for n in range(len(said) - size + 1):
+            yield " ".join(said[n : n + size])
 
 
 def features(tasks: Sequence[TaskSpec]) -> Any:

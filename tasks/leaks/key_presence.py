@@ -2,8 +2,9 @@
 
 Looked at: the row of the case, of the requester, of the record decided about, and of every kind with one row in the state; and
 what the task itself is made of. Two questions for each field: null or absent (the same to a reader, so neither may tell a thing),
-and filled or not, where what the row's own codes already say is no leak (an order that is not delivered has no delivery time):
-outcomes are shuffled among rows with the same codes only.
+and filled or not, where what codes already say is no leak (an order that is not delivered has no delivery time): outcomes are
+shuffled among rows with the same codes only. Codes of other rows may decide a case, and what is empty there may go with them; the
+case's own row was written when it was opened, so that there its own codes alone excuse a field.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ from functools import partial
 from typing import Any
 
 from schemas.task import TaskSpec
-from tasks.leaks._chance import Told, alpha_of, best_feature, testable
+from tasks.leaks._chance import Told, alpha_of, best_feature, periods, testable
 from tasks.leaks._plant import with_content, with_task
+from tasks.leaks._states import Row, declared_systems, recorded, rows_of
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Row, declared_systems, recorded, rows_of
 
 STRENGTH = 0.3
 """Cramer's V from which a telling is worth acting on."""
 FEW = 8
 """Different values up to which a field is a code."""
+CASE = "case "
+"""Role of the case's own row."""
 ABSENT, NO_ROW = object(), object()
 Keys = dict[str, dict[str, Any]]
 """Role of a row ("case orders.order") -> field -> value."""
@@ -39,11 +42,14 @@ def run(data: LeakInput) -> list[Finding]:
     for group in groups:
         rows = [_rows(data, task, index) for task in group.tasks]
         fields = _fields(rows)
-        strata = _codes(fields.values(), len(rows))
         filled = {name: ["no row" if v is NO_ROW else _full(v) for v in values] for name, values in fields.items()}
+        case = {name: values for name, values in fields.items() if name.startswith(CASE)}
+        others = {name: filled[name] for name in fields.keys() - case.keys()}
+        own = {name: filled[name] for name in case}
         told = [
-            ("filled or not", best_feature(filled, group.classes, strata, data.seed)),
-            ("of the task", best_feature(_made(group.tasks), group.classes, [0] * len(rows), data.seed)),
+            ("filled or not", best_feature(own, group.classes, _codes(case.values(), len(rows)), data.seed)),
+            ("filled or not", best_feature(others, group.classes, _codes(fields.values(), len(rows)), data.seed)),
+            ("of the task", best_feature(_made(group.tasks), group.classes, periods(data, group.tasks), data.seed)),
         ]
         for name, values in fields.items():
             held = [n for n, v in enumerate(values) if v is not NO_ROW and not _full(v)]
@@ -66,7 +72,7 @@ def _finding(workflow: str, question: str, told: Told, alpha: float, tasks: int)
 def _rows(data: LeakInput, task: TaskSpec, index: dict[str, dict[str, list[Row]]]) -> Keys:
     """The rows that stand for something in this task, whatever their ids."""
     about = data.answers[task.task_id].outcome.about or ""
-    roles = {task.opening.record.record_id: "case", task.opening.requester_id: "requester", about: "decided about"}
+    roles = {task.opening.record.record_id: CASE.strip(), task.opening.requester_id: "requester", about: "decided about"}
     skipped = declared_systems(task)
     found: Keys = {}
     kinds: Counter[tuple[str, str]] = Counter()

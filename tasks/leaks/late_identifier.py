@@ -9,8 +9,9 @@ import re
 from datetime import datetime
 
 from tasks.leaks._plant import with_text
+from tasks.leaks._states import After, Leaf, Row
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import TOKEN, After, Found, Leaf, Row, bare, fact_texts, must_instant, prompt_texts, shared_texts
+from tasks.leaks._walk import TOKEN, Found, bare, fact_texts, must_instant, prompt_texts, shared_texts
 
 _LOOSE = re.compile(
     r"(?:\b([A-Za-z]+(?:[_\- ][A-Za-z]+)*)[_\-:# ]?)?(?<![0-9A-Fa-f])([0-9A-Fa-f]{8})(?![0-9A-Za-z])(?!-[0-9a-f]{4}-)"

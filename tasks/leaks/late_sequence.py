@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from itertools import accumulate
 
 from tasks.leaks._plant import with_field
+from tasks.leaks._states import Parts, Row, rows_of
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import TOKEN, Found, Parts, Row, fact_texts, must_instant, prompt_texts, rows_of
+from tasks.leaks._walk import TOKEN, Found, fact_texts, must_instant, prompt_texts
 
 _CALLED = "|".join(
     rf"(?<={mark})" for mark in (r"[#№]", r"\bno ", r"\bnr ", r"\bno\.", r"\bnr\.", r"\bno\. ", r"\bnr\. ", r"\bnumber ")

@@ -1,37 +1,25 @@
 """A time after the cut stands in something shown, in any format, nested, in a text, a key, an id or a file's name.
 
-Fields that the code book calls planned may lie ahead, and so may the days that people speak of in their own words: in what a
-requester or an agent wrote a bare day counts only behind a word of handling ("resolved 12.03.2025"), in any other long value of
-a state unless a word of planning stands before it ("due 12.03.2025"), a stamp with a time of day always. A month alone is no
-time: it may hold the cut itself.
+Fields that the code book calls planned may lie ahead, and so may the days that people speak of in their own words: in what
+people wrote, as a state holds it, a bare day counts only behind a word of handling ("resolved 12.03.2025"), in any other long
+value of a state unless a word of planning stands before it ("due 12.03.2025"), a stamp with a time of day always. In the request,
+and in the requester's answers from the close of the case on, a bare day counts unless a word of planning stands before it or the
+requester, by the records, named that day. A month alone is no time: it may hold the cut itself.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from schemas.task import TaskSpec
 from tasks.leaks._plant import with_field
+from tasks.leaks._states import After, Row, declared_systems, nested, recorded, rows_of, state_leaves
 from tasks.leaks._times import NO_ZONE, Time, instant, stamps, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import (
-    MESSAGES,
-    After,
-    Found,
-    Row,
-    declared_systems,
-    fact_texts,
-    must_instant,
-    nested,
-    prompt_texts,
-    recorded,
-    rows_of,
-    shared_texts,
-    state_leaves,
-)
+from tasks.leaks._walk import MESSAGES, Found, fact_texts, must_instant, prompt_texts, shared_texts
 
 HANDLED = re.compile(
     r"(?:resolved|closed|solved|refunded|cancell?ed|granted|refused|denied|updated|handled|decided|completed|credited|restored|"
@@ -61,8 +49,17 @@ def run(data: LeakInput) -> list[Finding]:
 
     known = data.first_seen
     spoken = {task.opening.record.kind for task in data.tasks}  # a request's own kind: its texts are people's words
-    read: dict[tuple[str, bool, bool], list[Time]] = {}
+    read: dict[tuple[bool, bool], dict[Any, list[Time]]] = {(a, b): {} for a in (False, True) for b in (False, True)}
     in_path: dict[str, list[Time]] = {}
+    sorts: dict[tuple[str, str, str], tuple[bool, bool] | None] = {}
+
+    def sort_of(row: Row, field: str) -> tuple[bool, bool] | None:
+        """(holds stamps, somebody's words) of a field; None where it says what is planned."""
+        key = (row.system, row.kind, field)
+        if key not in sorts:
+            name = f"{row.system}.{row.kind}.{field}"
+            sorts[key] = None if name in planned else (name in dated, field == MESSAGES or row.kind in spoken)
+        return sorts[key]
 
     def times(row: Row) -> list[tuple[datetime, tuple[str, Time]]]:
         """(latest reading, (path, time)) of every time in a row, the plans of its fields left out."""
@@ -70,21 +67,22 @@ def run(data: LeakInput) -> list[Finding]:
             [(f"state/{row.system}/{row.kind}", time) for time in times_in(row.record_id)] if row.record_id not in known else []
         )
         for leaf in row.leaves:
-            _, _, _, field, inner, _, value = leaf
-            name = f"{row.system}.{row.kind}.{field}"
-            if name in planned:
-                continue
-            if inner:
-                if inner not in in_path:
-                    in_path[inner] = list(times_in(inner))
-                said += [(leaf.path, time) for time in in_path[inner]]
+            value = leaf.value
             # What is an identity's pseudonym as a whole says no time, though its digits may read as one.
-            if value is None or value in known or isinstance(value, bool):
+            if not leaf.inner and (value is None or value in known or isinstance(value, bool)):
                 continue
-            key = (value, name in dated, field == MESSAGES or row.kind in spoken)
-            held = read.get(key) if isinstance(value, str) else _times(value, is_stamp=key[1], spoken=key[2])
+            sort = sort_of(row, leaf.field)
+            if sort is None:
+                continue
+            if leaf.inner:
+                if leaf.inner not in in_path:
+                    in_path[leaf.inner] = list(times_in(leaf.inner))
+                said += [(leaf.path, time) for time in in_path[leaf.inner]]
+                if value is None or value in known or isinstance(value, bool):
+                    continue
+            held = read[sort].get(value)
             if held is None:
-                held = read[key] = _times(value, is_stamp=key[1], spoken=key[2])
+                held = read[sort][value] = _times(value, is_stamp=sort[0], spoken=sort[1])
             if held:
                 path = leaf.path
                 said += [(path, time) for time in held]
@@ -105,12 +103,22 @@ def run(data: LeakInput) -> list[Finding]:
                 found.add(path, "a time after the cut", [task.task_id])
         if must_instant(task.opening.received_at, f"{task.task_id}.received_at") > cut:
             found.add("opening/received_at", "a time after the cut", [task.task_id])
+        closed = data.closed_at.get(task.task_id)
+        end = must_instant(closed, f"{task.task_id}.closed_at") if closed is not None else cut
+        named: set[date] | None = None
         for path, text in (*prompt_texts(task), *fact_texts(task)):
             # The requester's answers are later words by nature; what they may not hold are stamps of the handling.
             for time in shared_times(text):
-                stamped = time.clock and path.startswith("opening") and time.after(cut, timedelta() if time.zone else NO_ZONE)
+                opening = path.startswith("opening")
+                stamped = time.clock and opening and time.after(cut, timedelta() if time.zone else NO_ZONE)
                 if stamped or (time.after(cut) and _handled(text, time)):
                     found.add(path, "a time after the cut", [task.task_id])
+                elif time.after(cut if opening else max(cut, end), NO_ZONE) and not _planned(text, time):
+                    if named is None:
+                        turns = data.requester_turns.get(task.task_id, ())
+                        named = {at.date() for turn in turns for said in times_in(turn) for at in said.readings}
+                    if named.isdisjoint(at.date() for at in time.readings):
+                        found.add(path, "a day after the cut that the requester, by the records, did not name", [task.task_id])
         for path, text in shared_texts(data, task, skip=declared_systems(task)):
             if path.startswith("systems/") and any(time.after(cut) for time in shared_times(text)):
                 found.add(path, "a time after the cut", [task.task_id])

@@ -1,48 +1,50 @@
 """What no decision may depend on tells the outcome class: ids, order in the set, hour and weekday, lengths of the request.
 
 By a probe over all of it together, and by the single feature that tells most: the form of the request (capitals, blanks, the
-shape of the sender's address), and what goes with the task (hour and weekday, numbers of facts, rules and policies, weights,
-slots), which may follow from what a request is about or from opening hours and tells only where it stands for the class one for
-one.
+shape of the sender's address), and what goes with the task (hour and weekday, who asks, what the requester can tell, rules,
+policies, weights). Which policies and rules there are follows from the day: outcomes are shuffled among tasks of one period.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from schemas.task import TaskSpec
-from tasks.leaks._chance import Group, alpha_of, best_feature, testable
+from tasks.leaks._chance import Group, Told, alpha_of, best_feature, periods, testable
 from tasks.leaks._probe import probe_workflows
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import TOKEN, must_instant, words
 
-FORM, ONE_FOR_ONE = 0.5, 0.9
-"""Cramer's V from which the form of the request, and what goes with the task, is worth acting on."""
+FORM, WITH = 0.5, 0.3
+"""Cramer's V from which the form of the request, and (beyond chance) what goes with the task, is worth acting on."""
+HOURS = 3
+"""Hours of a part of the day."""
 
 
 def run(data: LeakInput) -> list[Finding]:
     order = {task.task_id: number for number, task in enumerate(data.tasks)}
     findings = probe_workflows(data, "metadata_probe", "metadata", lambda tasks: features(tasks, order))
     groups = testable(data)
+    alpha = alpha_of(groups)
     for group in groups:
-        findings += _single(data, group, "form", _form(group.tasks), FORM, alpha_of(groups))
-        findings += _single(data, group, "with", _with(group.tasks), ONE_FOR_ONE, alpha_of(groups))
+        form = best_feature(_form(group.tasks), group.classes, [0] * len(group.tasks), data.seed)
+        findings += _single(group, "form", form, alpha, form is not None and form.strength >= FORM)
+        # Organisations are many and have few tasks each: none is merged, and how much they tell is counted beyond chance.
+        goes = best_feature(_with(group.tasks), group.classes, periods(data, group.tasks), data.seed, rare=1)
+        findings += _single(group, "with", goes, alpha, goes is not None and goes.beyond >= WITH)
     return findings
 
 
-def _single(
-    data: LeakInput, group: Group, name: str, values: Mapping[str, Sequence[Any]], strength: float, alpha: float
-) -> list[Finding]:
-    told = best_feature(values, group.classes, [0] * len(group.tasks), data.seed)
+def _single(group: Group, name: str, told: Told | None, alpha: float, strong: bool) -> list[Finding]:
     if told is None:
         return []
-    bad = told.p <= alpha and told.strength >= strength
     numbers = {"strength": round(told.strength, 4), "p": told.p, "alpha": alpha, "tasks": len(group.tasks)}
     detail = f"{group.workflow}: {told.feature}, Cramer's V {told.strength:.2f}, p {told.p:.5f}, {len(group.tasks)} tasks"
     path = f"metadata/{name}/{group.workflow}"
+    bad = strong and told.p <= alpha
     return [Finding("metadata_probe", "failed" if bad else "passed", path, detail, numbers=numbers)]
 
 
@@ -68,14 +70,16 @@ def _with(tasks: Sequence[TaskSpec]) -> dict[str, list[Any]]:
     times = [must_instant(task.started_at, f"{task.task_id}.started_at") for task in tasks]
     return {
         "hour": [at.hour for at in times],
+        "part of the day": [at.hour // HOURS for at in times],
         "weekday": [at.weekday() for at in times],
         "weekend": [at.weekday() > 4 for at in times],
         "full hour": [at.minute == 0 for at in times],
         "facts": [len(task.requester.facts) for task in tasks],
         "turns of not knowing": [len(task.requester.dont_know) for task in tasks],
         "slots": [",".join(sorted({slot for fact in task.requester.facts for slot in fact.slots})) for task in tasks],
-        "rules": [len(task.rules) for task in tasks],
-        "policies": [len(task.policies) for task in tasks],
+        "facts with values": [sum(bool(fact.values) for fact in task.requester.facts) for task in tasks],
+        "rules": [",".join(rule.id for rule in task.rules) for task in tasks],
+        "policies": [",".join(task.policies) for task in tasks],
         "weights": [task.weights.model_dump_json() for task in tasks],
         "organisation": [task.organisation for task in tasks],
     }

@@ -9,8 +9,9 @@ import re
 
 from tasks.leaks._literals import parts_of, plain
 from tasks.leaks._plant import with_field
+from tasks.leaks._states import Parts, Row
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Parts, Row, fact_texts, prompt_texts
+from tasks.leaks._walk import Found, fact_texts, prompt_texts
 
 HIDDEN = ("post_hoc", "never")
 

@@ -11,8 +11,9 @@ import re
 
 from tasks.leaks._literals import coined, parts_of, plain
 from tasks.leaks._plant import with_text
+from tasks.leaks._states import Parts, Row, declared_systems
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Parts, Row, declared_systems, prompt_texts, shared_texts
+from tasks.leaks._walk import Found, prompt_texts, shared_texts
 
 GLOSSARY = (
     ("grant approv accept allow", "gewähr genehmig bewillig akzeptiert", "accord approuv accept", "concedid aprobad aceptad"),

@@ -5,7 +5,8 @@ configures the tools; it is no leak where the requester wrote it too, by the rec
 text is at least 80% like it (88% below twelve words), or where a record holds four fifths of its own words (in any order, over
 any fields), own being those that the later messages of few cases have.
 
-Runs that agents write in many cases are house style (a greeting, a closing) and tell nothing; those of policies are known anyway.
+Runs that agents write in many cases are house style (a greeting, a closing) and tell nothing, nor does one that only joins two
+sentences of that style; those of policies are known anyway.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ from collections.abc import Mapping
 
 from schemas.task import TaskSpec
 from tasks.leaks._plant import with_text
+from tasks.leaks._states import Parts, Row
+from tasks.leaks._stock import ENDS, PARAGRAPHS, Gram, Stock
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Parts, Row, grams, prompt_texts, shared_texts, words
+from tasks.leaks._walk import Found, grams, prompt_texts, shared_texts, words
 
-Gram = tuple[str, ...]
+Place = tuple[str, str, str]
+"""Record, path and text of a value."""
 SIZE = 6
 COMMON = 2
 """A run in the later messages of this many cases, or in this many records of a state, is house style."""
@@ -27,8 +31,6 @@ FEWEST = 2
 """Runs that an opening must share: agents say back one run of the request's own ("from A to B and C"), seldom more."""
 QUOTED = re.compile(r"last comment in request\b.*|^\s*>.*?$|^on .{4,80} wrote:.*", re.IGNORECASE | re.DOTALL | re.MULTILINE)
 """What a message repeats of somebody else's: merge notices, quoted lines and replies."""
-_PARAGRAPHS = re.compile(r"\n\s*\n")
-_ENDS = re.compile(r"[.!?\n;]+")
 SHORTEST_LINE = 4
 """Words of the shortest sentence that stands in a request whole."""
 FEWEST_WORDS = 6
@@ -41,6 +43,8 @@ RARE = 2
 """Cases whose later messages hold a word, up to which it is a sentence's own."""
 FEWEST_OWN, SHARE = 3, 0.8
 """Own words of a sentence, and the share of them in one record, from which the record holds it."""
+MAYBE = 0.4
+"""Share of a sentence's own words from which a record is read for something like it: slips of the pen spoil the others."""
 SHORTEST = 20
 """Characters of the shortest value that can hold SIZE words worth comparing."""
 
@@ -53,12 +57,13 @@ def run(data: LeakInput) -> list[Finding]:
     in_words = {task_id: [words(text) for text in texts] for task_id, texts in messages.items()}
     # A run ends with its paragraph: a stock sentence with a stock closing behind it is nobody's own.
     later = {
-        task_id: {gram for text in texts for part in _PARAGRAPHS.split(text) for gram in grams(part, SIZE)}
+        task_id: {gram for text in texts for part in PARAGRAPHS.split(text) for gram in grams(part, SIZE)}
         for task_id, texts in messages.items()
     }
     spread = Counter(gram for runs in later.values() for gram in runs)
     telling = {gram for gram, tasks in spread.items() if tasks < COMMON}
     public: dict[str, set[Gram]] = {}
+    stock = Stock(messages, COMMON)
 
     spoken: dict[str, list[str]] = {}
     own_of: dict[str, frozenset[str]] = {}
@@ -88,15 +93,15 @@ def run(data: LeakInput) -> list[Finding]:
     of_words = Counter(word for own in sentences.values() for word in {w for said in own for w in said.split()})
     rare = frozenset(word for word, count in of_words.items() if count <= RARE and len(word) > 2)
 
-    def own_words(row: Row) -> dict[str, frozenset[tuple[str, str]]]:
-        """Rare word -> (record, path) that hold it."""
-        held: dict[str, frozenset[tuple[str, str]]] = {}
+    def own_words(row: Row) -> dict[str, frozenset[Place]]:
+        """Rare word -> (record, path, text) that hold it."""
+        held: dict[str, frozenset[Place]] = {}
         for leaf in row.leaves:
             if isinstance(leaf.value, str):
                 if leaf.value not in own_of:
                     own_of[leaf.value] = rare.intersection(said_in(leaf.value))
                 for word in own_of[leaf.value]:
-                    held[word] = held.get(word, frozenset()) | {(leaf.record_id, leaf.path)}
+                    held[word] = held.get(word, frozenset()) | {(leaf.record_id, leaf.path, leaf.value)}
         return held
 
     bags = Parts(data, own_words, lambda first, other: first | other)
@@ -108,9 +113,12 @@ def run(data: LeakInput) -> list[Finding]:
                 clauses = data.content(digest).get("clauses", ())
                 public[digest] = {gram for clause in clauses for gram in grams(str(clause.get("text", "")), SIZE)}
             own -= public[digest]
-        paths = {path for path, text in prompt_texts(task) if len(grams(text, SIZE) & own) >= FEWEST}
+        held = [(path, grams(text, SIZE) & own) for path, text in prompt_texts(task)]
+        held += [("trajectories/observations", grams(text, SIZE) & own) for text in episodes.get(task.task_id, ())]
+        paths = {path for path, runs in held if len(runs) >= FEWEST and _kept(stock, task, runs) >= FEWEST}
         for part in parts.of(task):
-            paths |= {part[gram][1] for gram in own & part.keys() if part[gram][0] < COMMON}
+            alone = {gram for gram in own & part.keys() if part[gram][0] < COMMON}
+            paths |= {part[gram][1] for gram in alone if not stock.joins(task.task_id, gram)}
         lines = [said for said in sentences[task.task_id] if told_by[said] < COMMON]
         wrote = f" {' '.join(words(' '.join(data.requester_turns.get(task.task_id, ()))))} "
         whole = {f" {said} " for said in shorter[task.task_id] if told_by[said] < COMMON and f" {said} " not in wrote}
@@ -127,13 +135,15 @@ def run(data: LeakInput) -> list[Finding]:
             paths |= {path for path, text in texts if any(said in text for said in whole)}
         paths |= _nearly(task, [said for said in shorter[task.task_id] if told_by[said] < COMMON], wrote)
         for bag in bags.of(task) if lines else ():
-            paths |= _scattered(bag, lines, rare)
-        for text in episodes.get(task.task_id, ()):
-            if len(grams(text, SIZE) & own) >= FEWEST:
-                paths.add("trajectories/observations")
+            paths |= _scattered(bag, lines, rare, wrote)
         for path in paths:
             found.add(path, f"runs of {SIZE} words from after the cut", [task.task_id])
     return found.findings()
+
+
+def _kept(stock: Stock, task: TaskSpec, runs: set[Gram]) -> int:
+    """Runs that do not only join stock sentences."""
+    return sum(not stock.joins(task.task_id, gram) for gram in runs)
 
 
 def grams_of(said: list[str]) -> set[Gram]:
@@ -142,7 +152,7 @@ def grams_of(said: list[str]) -> set[Gram]:
 
 def _sentences(text: str) -> set[str]:
     """A message's sentences of SHORTEST_LINE words and more, as words in one case."""
-    found = (words(part) for part in _ENDS.split(text))
+    found = (words(part) for part in ENDS.split(text))
     return {" ".join(said) for said in found if len(said) >= SHORTEST_LINE}
 
 
@@ -166,21 +176,37 @@ def _nearly(task: TaskSpec, lines: list[str], wrote: str) -> set[str]:
     return found
 
 
-def _scattered(part: Mapping[str, frozenset[tuple[str, str]]], lines: list[str], rare: frozenset[str]) -> set[str]:
-    """Paths of a record that holds most of a sentence's own words."""
+def _scattered(part: Mapping[str, frozenset[Place]], lines: list[str], rare: frozenset[str], wrote: str) -> set[str]:
+    """Paths of a record that holds most of a sentence's own words, or many of them in something like the sentence."""
     found = set()
     for said in lines:
         own = rare.intersection(said.split())
         if len(own) < FEWEST_OWN:
             continue
         hits: dict[str, set[str]] = {}
-        where: dict[str, str] = {}
+        where: dict[str, dict[str, str]] = {}
         for word in own:
-            for record_id, path in part.get(word, ()):
+            for record_id, path, text in part.get(word, ()):
                 hits.setdefault(record_id, set()).add(word)
-                where[record_id] = path
-        found |= {where[record_id] for record_id, held in hits.items() if len(held) >= SHARE * len(own)}
+                where.setdefault(record_id, {})[path] = text
+        for record_id, held in hits.items():
+            texts = where[record_id]
+            if len(held) >= SHARE * len(own) or (len(held) >= MAYBE * len(own) and _like(said, texts, wrote)):
+                found.add(min(texts))
     return found
+
+
+def _like(said: str, texts: Mapping[str, str], wrote: str) -> bool:
+    """True where texts, one behind the other, hold something like a sentence which nothing is like that the requester wrote."""
+    from rapidfuzz import fuzz
+
+    alike = ALIKE if len(said.split()) >= LONG else ALIKE_SHORT
+    whole = " ".join(words(" ".join(texts[path] for path in sorted(texts))))
+    return (
+        len(whole) >= alike / 100 * len(said)
+        and fuzz.partial_ratio(said, whole, score_cutoff=alike) > 0
+        and not fuzz.partial_ratio(said, wrote, score_cutoff=alike)
+    )
 
 
 def planted(data: LeakInput) -> LeakInput:

@@ -4,8 +4,9 @@ is known."""
 from __future__ import annotations
 
 from tasks.leaks._plant import with_field
+from tasks.leaks._states import Parts, Row, state_leaves
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import MESSAGES, Found, Parts, Row, state_leaves
+from tasks.leaks._walk import MESSAGES, Found
 
 
 def run(data: LeakInput) -> list[Finding]:

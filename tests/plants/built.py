@@ -45,6 +45,7 @@ def load(spec: Spec) -> LeakInput:
         content=content,
         code_book=CodeBook.model_validate(clean.codebook.model_dump()),
         later_messages={t: d.later_messages for t, d in drafts.items()},
+        requester_turns={t: d.requester_turns for t, d in drafts.items() if d.requester_turns},
         first_seen=first_seen_of(clean),
         groups={
             spec.holdout.group: {t: d.group for t, d in drafts.items()},
