@@ -8,7 +8,7 @@ the shuffled outcomes are judged by their own best feature (Westfall and Young),
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +18,9 @@ from tasks.leaks._walk import must_instant
 
 FAMILY = 0.01
 """Probability of any false alarm of the statistical checks on a clean task set: 0.2 expected over 20 sets."""
-TESTS = 10
+TESTS = 11
 """encoded_outcome (by ids of its own, by shared ones), implied_outcome (by probe, by pure phrase, by phrase, by answers),
-key_presence, metadata_probe (by probe, by form, by what goes with the task)."""
+key_presence, metadata_probe (by probe, by form, by what goes with the task, by who asks)."""
 FEWEST = 10
 """Tasks of the second largest class from which a workflow can be tested: the tests are exact, and ten against ten that are told
 apart come about by chance once in 185,000 shuffles."""
@@ -28,8 +28,12 @@ SHUFFLES = 19_999
 ENOUGH = 20
 """Shuffles that tell as much, from which the rest is not drawn: p is far above any alpha that is shared out."""
 CHUNK = 1000
-CLEAR = 3.0
-"""Standard normal deviation below which the best feature is no evidence at any alpha that is shared out: nothing is shuffled."""
+TRIED = 400
+"""Shuffles from which each feature's own mean and spread are told: what chi-squared comes to in a table of many small cells."""
+CLEAR = 2.5
+"""Deviation below which the best feature is no evidence at any alpha that is shared out: no more is shuffled."""
+LEAST = 1e-3
+"""Spread of a feature that no shuffle moves, so that rounding is no evidence."""
 RARE = 5
 """Values of fewer tasks than this are one value."""
 
@@ -105,23 +109,28 @@ def best_feature(
     table = np.array(columns, dtype=np.float32).T
     widths = np.diff([*starts, table.shape[1]])
     share = np.bincount(y, minlength=len(names)) / len(y)
-    freedom = (widths - 1) * (len(names) - 1)
     held = table.sum(axis=0)
 
-    def deviations(truth: Any) -> tuple[Any, Any]:
-        """(chi-squared, its normal deviation) of each feature, for each row of `truth` (rows, tasks)."""
+    def chi_of(truth: Any) -> Any:
+        """(rows, features) chi-squared for each row of `truth` (rows, tasks)."""
         chi = np.zeros((len(truth), table.shape[1]), dtype=np.float32)
         for k, part in enumerate(share):
             expected = held * part
             chi += ((truth == k).astype(np.float32) @ table - expected) ** 2 / expected
-        total = np.add.reduceat(chi, starts, axis=1)
-        return total, _normal(total, freedom)
+        return np.add.reduceat(chi, starts, axis=1)
 
-    chi, z = deviations(y[None, :])
-    best = int(z[0].argmax())
-    phi = float(chi[0, best]) / len(y)
+    # Drawn apart from the shuffles that are counted, so that what a feature is measured by depends on no outcome.
+    tried = np.cbrt(chi_of(next(_shuffles(y, strata, seed + 1, TRIED, TRIED))))
+    middle, spread = tried.mean(axis=0), np.maximum(tried.std(axis=0), LEAST)
+
+    def deviations(truth: Any) -> Any:
+        return (np.cbrt(chi_of(truth)) - middle) / spread
+
+    z = deviations(y[None, :])[0]
+    best = int(z.argmax())
+    phi = float(chi_of(y[None, :])[0, best]) / len(y)
     strength = (phi / min(widths[best] - 1, len(names) - 1)) ** 0.5
-    p = 1.0 if z[0, best] < CLEAR else _share(lambda truth: deviations(truth)[1].max(axis=1), float(z[0, best]), y, strata, seed)
+    p = 1.0 if z[best] < CLEAR else _share(lambda truth: deviations(truth).max(axis=1), float(z[best]), y, strata, seed)
     return Told(kept[best], strength, p, _beyond(phi, int(widths[best]), len(names), len(y)))
 
 
@@ -152,17 +161,10 @@ def best_phrase(held: Any, classes: Sequence[str], strata: Sequence[Any], seed: 
     chi = chi_of(y[None, :])[0]
     best = int(chi.argmax())
     strength = float(chi[best] / len(y)) ** 0.5
-    clear = _normal(chi[best], len(names) - 1) >= CLEAR
+    tried = chi_of(next(_shuffles(y, strata, seed + 1, TRIED, TRIED))).max(axis=1)
+    clear = (tried >= chi[best]).sum() <= ENOUGH
     p = _share(lambda truth: chi_of(truth).max(axis=1), float(chi[best]), y, strata, seed) if clear else 1.0
     return int(columns[best]), strength, p
-
-
-def _normal(chi: Any, freedom: Any) -> Any:
-    """Normal deviation of chi-squared (Wilson and Hilferty)."""
-    import numpy as np
-
-    wide = 2.0 / (9.0 * freedom)
-    return (np.cbrt(chi / freedom) - (1.0 - wide)) / np.sqrt(wide)
 
 
 def _beyond(phi: float, values: int, classes: int, tasks: int) -> float:
@@ -172,22 +174,30 @@ def _beyond(phi: float, values: int, classes: int, tasks: int) -> float:
     return min(1.0, (left / least) ** 0.5) if least > 0 else 0.0
 
 
-def _share(best: Callable[[Any], Any], found: float, y: Any, strata: Sequence[Any], seed: int) -> float:
-    """Share of shuffled outcomes of which `best` says at least as much as was found."""
+def _shuffles(y: Any, strata: Sequence[Any], seed: int, total: int, chunk: int) -> Iterator[Any]:
+    """(rows, tasks) outcomes shuffled within strata, `total` rows in pieces of at most `chunk`."""
     import numpy as np
 
     keys = {value: n for n, value in enumerate(sorted(set(map(str, strata))))}
     stratum = np.array([keys[str(value)] for value in strata])
     base = np.argsort(stratum, kind="stable")
     generator = np.random.default_rng(seed)
-    as_good = done = 0
-    while done < SHUFFLES and as_good <= ENOUGH:
-        rows = min(CHUNK, SHUFFLES - done)
+    for start in range(0, total, chunk):
+        rows = min(chunk, total - start)
         order = np.argsort(generator.random((rows, len(y))) + stratum, axis=1)
         shuffled = np.empty((rows, len(y)), dtype=y.dtype)
         shuffled[:, base] = y[order]
+        yield shuffled
+
+
+def _share(best: Callable[[Any], Any], found: float, y: Any, strata: Sequence[Any], seed: int) -> float:
+    """Share of shuffled outcomes of which `best` says at least as much as was found."""
+    as_good = done = 0
+    for shuffled in _shuffles(y, strata, seed, SHUFFLES, CHUNK):
         as_good += int((best(shuffled) >= found - 1e-4).sum())
-        done += rows
+        done += len(shuffled)
+        if as_good > ENOUGH:
+            break
     return (1 + as_good) / (1 + done)
 
 

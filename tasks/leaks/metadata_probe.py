@@ -1,8 +1,9 @@
 """What no decision may depend on tells the outcome class: ids, order in the set, hour and weekday, lengths of the request.
 
 By a probe over all of it together, and by the single feature that tells most: the form of the request (capitals, blanks, the
-shape of the sender's address), and what goes with the task (hour and weekday, who asks, what the requester can tell, rules,
-policies, weights). Which policies and rules there are follows from the day: outcomes are shuffled among tasks of one period.
+shape of the sender's address), what goes with the task (hour and weekday, what the requester can tell, rules, policies, weights),
+and the organisation that asks. Which policies and rules there are follows from the day: outcomes are shuffled among tasks of one
+period.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from tasks.leaks._probe import probe_workflows
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import TOKEN, must_instant, words
 
-FORM, WITH = 0.5, 0.3
-"""Cramer's V from which the form of the request, and (beyond chance) what goes with the task, is worth acting on."""
-HOURS = 3
-"""Hours of a part of the day."""
+FORM, WITH, WHO = 0.5, 0.2, 0.3
+"""Cramer's V from which the form of the request, and (beyond chance) what goes with the task and who asks, is worth acting on:
+0.2 in two classes is what the probe has to lie above chance."""
+HOURS = 6
+"""Hours of a part of the day, which may begin at any hour."""
 
 
 def run(data: LeakInput) -> list[Finding]:
@@ -32,9 +34,11 @@ def run(data: LeakInput) -> list[Finding]:
     for group in groups:
         form = best_feature(_form(group.tasks), group.classes, [0] * len(group.tasks), data.seed)
         findings += _single(group, "form", form, alpha, form is not None and form.strength >= FORM)
-        # Organisations are many and have few tasks each: none is merged, and how much they tell is counted beyond chance.
-        goes = best_feature(_with(group.tasks), group.classes, periods(data, group.tasks), data.seed, rare=1)
-        findings += _single(group, "with", goes, alpha, goes is not None and goes.beyond >= WITH)
+        # Some have many values of few tasks each: none is merged, and how much they tell is counted beyond chance.
+        who = {"organisation": [task.organisation for task in group.tasks]}
+        for name, values, strength in (("with", _with(group.tasks), WITH), ("who", who, WHO)):
+            told = best_feature(values, group.classes, periods(data, group.tasks), data.seed, rare=1)
+            findings += _single(group, name, told, alpha, told is not None and told.beyond >= strength)
     return findings
 
 
@@ -70,7 +74,7 @@ def _with(tasks: Sequence[TaskSpec]) -> dict[str, list[Any]]:
     times = [must_instant(task.started_at, f"{task.task_id}.started_at") for task in tasks]
     return {
         "hour": [at.hour for at in times],
-        "part of the day": [at.hour // HOURS for at in times],
+        **{f"from {start} to {(start + HOURS) % 24}": [(at.hour - start) % 24 < HOURS for at in times] for start in range(24)},
         "weekday": [at.weekday() for at in times],
         "weekend": [at.weekday() > 4 for at in times],
         "full hour": [at.minute == 0 for at in times],
@@ -81,7 +85,6 @@ def _with(tasks: Sequence[TaskSpec]) -> dict[str, list[Any]]:
         "rules": [",".join(rule.id for rule in task.rules) for task in tasks],
         "policies": [",".join(task.policies) for task in tasks],
         "weights": [task.weights.model_dump_json() for task in tasks],
-        "organisation": [task.organisation for task in tasks],
     }
 
 

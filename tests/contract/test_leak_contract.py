@@ -56,7 +56,7 @@ def test_a_check_that_breaks_off_could_not_run_and_never_passes(leak: Leak, clea
     bad = tuple(t.model_copy(update={"started_at": "yesterday", "state": ("missing",)}) for t in clean.tasks)
     found = run_check(leak, replace(clean, tasks=bad, content=broken, files={}))
     ignores_both = {
-        *("group_overlap", "near_duplicate", "implied_outcome", "requester_knows", "conflicting_outcome"),
+        *("near_duplicate", "implied_outcome", "requester_knows", "conflicting_outcome"),
         *("fitted_on_heldout", "requester_template", "late_git_object"),
     }
     assert {f.verdict for f in found} == ({"passed"} if leak.name in ignores_both else {"could_not_run"})

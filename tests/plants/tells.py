@@ -43,7 +43,10 @@ def _spread(mark: Mark, strength: Strength, prepare: Callable[[Edit, TaskSpec], 
             prepare(edit, which.yes[0])
         for task in which.marked(rng, strength.yes, strength.no):
             mark(edit, task, rng)
-        return Planted(edit.done())
+        planted = edit.done()
+        if planted.tasks == data.tasks:
+            raise UnplantableError("no task has what the mark takes away")
+        return Planted(planted)
 
     return make
 
