@@ -7,6 +7,7 @@ import random
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, Protocol
 
 from environments.episode import Episode
@@ -19,6 +20,12 @@ from schemas.task import ReferenceStep, TaskSpec
 _ID = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
 """A token as deid writes it."""
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,12}(?![\w.])")
+
+
+@lru_cache(maxsize=256)
+def _held(text: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """(ids, numbers) in a text: the runs of one task are shown the same answers again and again."""
+    return tuple(_ID.findall(text)), tuple(map(int, _NUMBER.findall(text)))
 
 
 class Agent(Protocol):
@@ -198,14 +205,19 @@ class RandomTools(_Scripted):
         super().start(task, tools, opening)
         self._random = random.Random(f"{self.seed}/{task.task_id}")
         self._ids: list[str] = []
+        self._near: dict[str, list[str]] = {}
         self._numbers: list[int] = []
+        self._open = [name for name, tool in tools.items() if not tool.finishing]
+        self._all = list(tools)
 
     def play(self, observation: Observation) -> ToolCall | str:
-        names = [n for n, t in self.tools.items() if not t.finishing or len(self.texts) > 4]
-        tool = self.tools[self._random.choice(names)]
+        tool = self.tools[self._random.choice(self._all if len(self.texts) > 4 else self._open)]
         # Each text is searched once, when it is shown: an episode of long answers would else be searched again at every call.
-        self._ids += _ID.findall(observation.text)
-        self._numbers += map(int, _NUMBER.findall(observation.text))
+        new, counts = _held(observation.text)
+        self._ids += new
+        self._numbers += counts
+        for start, near in self._near.items():
+            near += [one for one in new if one.startswith(start)]
         ids, numbers = self._ids or ["none"], self._numbers or [1]
 
         def guess(name: str, schema: dict[str, Any]) -> Any:
@@ -218,7 +230,9 @@ class RandomTools(_Scripted):
             if name in tool.prose:
                 return self._random.choice(["What is the order number?", "What is your postcode and phone?", "Thank you."])
             prefix = name.partition("_")[0].upper()
-            return self._random.choice([i for i in ids if i.startswith(prefix)] or ids)
+            if prefix not in self._near:
+                self._near[prefix] = [one for one in self._ids if one.startswith(prefix)]
+            return self._random.choice(self._near[prefix] or ids)
 
         return ToolCall(tool=tool.name, arguments=_filled(tool, {}, guess))
 

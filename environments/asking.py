@@ -138,7 +138,7 @@ def clauses(text: str, vocabulary: Vocabulary | None = None) -> list[Clause]:
     return found
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Vocabulary:
     """Words that ask for something; a word with one slip is read as one of them."""
 
@@ -161,6 +161,12 @@ class Vocabulary:
             if len(self._read) < 10_000:  # a bound on memory; what is not kept is worked out again
                 self._read[word] = found
         return found
+
+
+@lru_cache(maxsize=64)
+def vocabulary_of(known: frozenset[str]) -> Vocabulary:
+    """The one vocabulary of these words: most tasks of a set share theirs, and what it has read."""
+    return Vocabulary(known)
 
 
 def _one_slip(said: str, known: str) -> bool:

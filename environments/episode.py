@@ -106,6 +106,12 @@ def _malformed(message: str, action: Any) -> _Malformed:
         return _Malformed(message, f"<{type(action).__name__} that is not JSON>")
 
 
+def _short(name: str, arguments: dict[Any, Any]) -> dict[str, Any]:
+    """The call without the ends of texts that are longer than what the journal keeps of it as a whole."""
+    cut = {key: value[:MAX_RAW] if type(value) is str else value for key, value in arguments.items()}
+    return {"tool": name[:MAX_RAW], "arguments": cut}
+
+
 def parse_action(action: Any) -> ToolCall:
     """The call that `action` makes: a ToolCall, its JSON text or its dictionary. Raises _Malformed with reason and text."""
     name: Any
@@ -133,11 +139,11 @@ def parse_action(action: Any) -> ToolCall:
     if type(arguments) is not dict:
         raise _malformed(f"arguments must be an object; write {FORM}", action)
     if fault := json_fault(name) or json_fault(arguments):
-        raise _malformed(f"the action holds {fault}", {"tool": name, "arguments": arguments})
+        raise _malformed(f"the action holds {fault}", _short(name, arguments))
     if len(name) > MAX_NAME:
-        raise _malformed(f"the name of a tool has at most {MAX_NAME} characters", {"tool": name, "arguments": arguments})
+        raise _malformed(f"the name of a tool has at most {MAX_NAME} characters", _short(name, arguments))
     if _size(arguments) > MAX_ACTION:
-        raise _malformed(TOO_LONG, {"tool": name, "arguments": arguments})
+        raise _malformed(TOO_LONG, _short(name, arguments))
     return ToolCall(tool=name, arguments=_copied(arguments))
 
 
@@ -156,7 +162,7 @@ def _copied(value: Any) -> Any:
     kind = type(value)
     if kind is dict:
         return {key: _copied(inner) for key, inner in value.items()}
-    return [_copied(inner) for inner in value] if kind is list else value
+    return [inner if type(inner) is str else _copied(inner) for inner in value] if kind is list else value
 
 
 def speaker_of(taskset: TaskSet) -> Speaker:
@@ -355,6 +361,13 @@ class Episode:
         return Journal(
             task_id=self.task.task_id, seed=self._seed, entries=tuple(self._entries), ended_by=self._ended_by
         )  # fmt: skip
+
+    @property
+    def last(self) -> JournalEntry:
+        """The newest entry of the journal. WorldError before the first call."""
+        if not self._entries:
+            raise WorldError("no call was made yet")
+        return self._entries[-1]
 
     @property
     def rows_written(self) -> Mapping[Key, Mapping[str, Any] | None]:

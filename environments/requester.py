@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from environments.asking import (
@@ -28,6 +29,7 @@ from environments.asking import (
     default_slot_words,
     features,
     phrases_of,
+    vocabulary_of,
     words,
 )
 from schemas.task import Fact, RequesterSpec
@@ -146,10 +148,10 @@ def prepare(
     # A "don't know" turn that happens to hold a value of this requester would tell it.
     unknown = next(filter(None, ([t for t in pool if not any(v in _flat(t) for v in values)] for pool in pools)), [])
     volunteered = tuple(fact for fact in spec.facts if fact.volunteered)
-    return Requester(spec, tuple(askable), volunteered, named, Vocabulary(known), learnt, tuple(unknown))
+    return Requester(spec, tuple(askable), volunteered, named, vocabulary_of(known), learnt, tuple(unknown))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Read:
     """A clause as it is compared with the facts."""
 
@@ -161,15 +163,21 @@ class _Read:
     features: frozenset[str]
 
 
-def _read(requester: Requester, text: str) -> list[_Read]:
+def _read(requester: Requester, text: str) -> tuple[_Read, ...]:
+    return _read_with(requester.vocabulary, bool(requester.learnt.weights), text)
+
+
+@lru_cache(maxsize=128)
+def _read_with(vocabulary: Vocabulary, learnt: bool, text: str) -> tuple[_Read, ...]:
+    """The clauses of a message; kept for a while, since who presses a requester repeats himself."""
     found = []
-    for clause in clauses(text, requester.vocabulary):
+    for clause in clauses(text, vocabulary):
         tokens = clause.padded.split()
         content = _content(tokens)
-        learnt = features(clause.text) if requester.learnt.weights and clause.cued else frozenset[str]()
+        telling = features(clause.text) if learnt and clause.cued else frozenset[str]()
         grams = _grams(content) if content else frozenset[str]()
-        found.append(_Read(clause, frozenset(content), grams, frozenset(tokens), _grams(tokens), learnt))
-    return found
+        found.append(_Read(clause, frozenset(content), grams, frozenset(tokens), _grams(tokens), telling))
+    return tuple(found)
 
 
 def _strength(requester: Requester, entry: Askable, read: _Read, told: Mapping[str, None]) -> tuple[int, float] | None:
@@ -227,9 +235,14 @@ def slots_named(requester: Requester, text: str) -> int:
 
 def _slots_named(requester: Requester, read: Sequence[_Read]) -> int:
     """Distinct phrases found, so that one that serves several slots ("your name") counts once."""
+    return _named_in(tuple(requester.slots.values()), tuple(one.clause.padded for one in read if one.clause.asks))
+
+
+@lru_cache(maxsize=128)
+def _named_in(slots: tuple[tuple[str, ...], ...], asking: tuple[str, ...]) -> int:
     hit: set[str] = set()
-    for phrases in requester.slots.values():
-        found = {p for one in read if one.clause.asks for p in phrases if p in one.clause.padded}
+    for phrases in slots if asking else ():
+        found = [p for padded in asking for p in phrases if p in padded]
         if found:
             hit.add(max(found, key=lambda phrase: (len(phrase), phrase)))
     return len(hit)

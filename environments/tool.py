@@ -13,6 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Union
 
 from pydantic import BaseModel
@@ -227,7 +228,12 @@ def json_type(value: Any) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name[:80], list(known), n=1)
+    return _closest(name[:80], tuple(known))
+
+
+@lru_cache(maxsize=1024)
+def _closest(name: str, known: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
     return f", did you mean {close[0]!r}?" if close else ""
 
 
@@ -252,7 +258,10 @@ def json_fault(value: Any, depth: int = 0) -> str | None:
                 return fault
         return None
     if kind is list:
-        return next((fault for inner in value if (fault := json_fault(inner, depth + 1))), None)
+        for inner in value:
+            if not (type(inner) is str and inner.isascii()) and (fault := json_fault(inner, depth + 1)):
+                return fault
+        return None
     return f"a {kind.__name__}"
 
 

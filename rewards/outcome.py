@@ -52,12 +52,15 @@ class Difference:
     updated: dict[Row, dict[str, tuple[Any, Any]]] = field(default_factory=dict)
     """Row -> field -> (value at the start, value now)."""
     deleted: set[Row] = field(default_factory=set)
+    _rows: dict[Row, dict[str, Normal]] = field(default_factory=dict)
+    """Created row -> its decided fields, worked out once for every state of the row."""
 
     def add(self, change: RowChange) -> None:
         """Folds one more change in."""
         if change.record_id is None:
             raise GraderError(f"a change of {change.system}.{change.kind} names no record")
         row = (change.system, change.kind, change.record_id)
+        self._rows.pop(row, None)
         if change.op == "create":
             self.created[row] = dict(change.fields)
         elif change.op == "delete":
@@ -76,7 +79,7 @@ class Difference:
         """A difference that grows by itself from here on."""
         created = {row: dict(fields) for row, fields in self.created.items()}
         updated = {row: dict(fields) for row, fields in self.updated.items()}
-        return Difference(self.ignored, created, updated, set(self.deleted))
+        return Difference(self.ignored, created, updated, set(self.deleted), self._rows.copy())
 
     def sets(self) -> dict[tuple[str, str, str, str], Normal]:
         """(system, kind, record, field) -> value of each field that is really different now."""
@@ -89,7 +92,10 @@ class Difference:
 
     def creates(self) -> list[tuple[str, str, str, dict[str, Normal]]]:
         """(system, kind, record, decided fields) of each row that is new."""
-        return [(*row, _decided(row[0], row[1], fields, self.ignored)) for row, fields in self.created.items()]
+        for row, fields in self.created.items():
+            if row not in self._rows:
+                self._rows[row] = _decided(row[0], row[1], fields, self.ignored)
+        return [(*row, self._rows[row]) for row in self.created]
 
 
 def _decided(system: str, kind: str, fields: dict[str, Any], ignored: frozenset[str]) -> dict[str, Normal]:

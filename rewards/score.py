@@ -23,7 +23,7 @@ from copy import copy
 from dataclasses import dataclass, field
 
 from rewards.events import NOTHING, check_weights, discounted, efficiency, kpi, reward, score
-from rewards.outcome import Difference, best, check_outcome, compare, own_changes
+from rewards.outcome import Comparison, Difference, best, check_outcome, compare, own_changes
 from rewards.path import RuleInForce, broken_at, rules_by_tool
 from rewards.values import Normal, normal
 from rewards.view import JournalView
@@ -95,6 +95,8 @@ class Stepper:
     """Look-ups made since the last write."""
     _milestones: set[str] = field(default_factory=set, init=False)
     _finish: JournalEntry | None = field(default=None, init=False)
+    _compared: Comparison | None = field(default=None, init=False)
+    """How the finished episode compares with the outcome that fits best."""
     _over: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -137,10 +139,17 @@ class Stepper:
             [Violation(rule="case_abandoned", step=0, message=message, evidence=(self.criteria.task.opening.record,))], delay=1.0
         )
 
+    def comparison(self) -> Comparison:
+        """How the episode so far compares with the expected outcome itself, whatever its alternatives."""
+        outcome = self.criteria.answer.outcome
+        if self._compared is not None and not outcome.alternatives:
+            return self._compared
+        return compare(outcome, self._difference, self._finish)
+
     def grade(self) -> Grade:
         """The judgement so far; before the finishing act nothing is a success."""
         task, answer = self.criteria.task, self.criteria.answer
-        compared = best(answer.outcome, self._difference, self._finish)
+        compared = self._compared or best(answer.outcome, self._difference, None)
         finished = self._finish is not None
         success = any(e.success for e in self._events)
         g = discounted(self._rewards, task.weights.gamma)
@@ -233,7 +242,7 @@ class Stepper:
     def _finished(self, step: int, found: list[Violation]) -> tuple[int, float, float, float]:
         """(success, quality, efficiency, delay) at the finishing act; adds to `found` what only the end shows."""
         task, answer = self.criteria.task, self.criteria.answer
-        compared = best(answer.outcome, self._difference, self._finish)
+        compared = self._compared = best(answer.outcome, self._difference, self._finish)
         blind = not compared.right or not answer.outcome.changes  # acts are for the rules to judge; a mere word can be guessed
         if blind and not self._looked:
             message = f"finished at step {step} before anything of the case was looked at"
@@ -311,10 +320,11 @@ def _shows(entry: JournalEntry) -> bool:
 
 def grade(task: TaskSpec, answer: Answer, base: State, journal: Journal) -> Grade:
     """Judges a journal against the state that it started from; needs nothing else. Raises GraderError where it cannot judge."""
-    return _grade(criteria_of(task, answer), base, journal, None)
+    return _judged(criteria_of(task, answer), base, journal, None).grade()
 
 
-def _grade(criteria: Criteria, base: State, journal: Journal, judge: Judge | None) -> Grade:
+def _judged(criteria: Criteria, base: State, journal: Journal, judge: Judge | None) -> Stepper:
+    """A judge that has taken the whole journal."""
     if journal.task_id != criteria.task.task_id:
         raise GraderError(f"the journal of {journal.task_id} cannot be judged as task {criteria.task.task_id}")
     stepper = Stepper(criteria, base, judge, journal.seed)
@@ -324,7 +334,7 @@ def _grade(criteria: Criteria, base: State, journal: Journal, judge: Judge | Non
         stepper.step(entry, truncated=abandoned and index == last)
     if abandoned and not journal.entries:
         stepper.end_unplayed()
-    return stepper.grade()
+    return stepper
 
 
 class Grader:
@@ -350,8 +360,12 @@ class Grader:
 
     def grade(self, journal: Journal) -> Grade:
         """Judges a whole journal; raises GraderError where it cannot judge."""
+        return self.judged(journal).grade()
+
+    def judged(self, journal: Journal, base: State | None = None) -> Stepper:
+        """The judge that has taken a whole journal; `base` where the episode did not start from the task's own state."""
         criteria = self.criteria(journal.task_id)
-        return _grade(criteria, self._taskset.state(criteria.task), journal, self._judge)
+        return _judged(criteria, self._taskset.state(criteria.task) if base is None else base, journal, self._judge)
 
     def stepper(self, task_id: str, seed: int = 0) -> Stepper:
         """A judge for one new episode of the task."""

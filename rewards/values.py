@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?", re.ASCII)
@@ -12,6 +13,9 @@ NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?", re.ASCII)
 TOKEN = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_[A-Z]+\d*)?", re.IGNORECASE | re.ASCII)
 """A pseudonym of the clean records, however it is written: systems know it by its exact letters alone."""
 INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
+
+SHORT = 100
+"""Letters up to which the form of a text is kept."""
 
 Normal = tuple[Any, ...]
 """A hashable value tagged by its type, so that true is not 1."""
@@ -32,7 +36,7 @@ def normal(value: Any) -> Normal:
     if isinstance(value, float):
         return ("number", Decimal(str(value)).normalize())
     if isinstance(value, str):
-        return _normal_text(value)
+        return _known_text(value) if len(value) <= SHORT else _normal_text(value)
     if isinstance(value, list | tuple):
         return ("list", *(normal(v) for v in value))
     if isinstance(value, dict):
@@ -43,6 +47,12 @@ def normal(value: Any) -> Normal:
 def same(left: Any, right: Any) -> bool:
     """True where both are the same decision."""
     return normal(left) == normal(right)
+
+
+@lru_cache(maxsize=16_384)
+def _known_text(text: str) -> Normal:
+    """`_normal_text` of a short text: ids and codes are compared again at every step."""
+    return _normal_text(text)
 
 
 def _normal_text(text: str) -> Normal:

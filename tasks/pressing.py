@@ -63,10 +63,13 @@ def fault_of(
     by_id = {fact.id: fact for fact in spec.facts}
     fruitless = 0
     phrases = {slot: phrases_of(slot, slots) for fact in spec.facts for slot in fact.slots}
+    answers = {fact.id: _flat(fact.answer) for fact in spec.facts}
+    values = [(fact.id, held) for fact in spec.facts for value in fact.values.values() if len(held := _flat(value)) > 3]
+    coded = [code for code in codes if "_" in code]
     for at, one in enumerate(heard):
         if len(one.told) > spec.facts_per_message:
             return f"message {at} was answered with {len(one.told)} facts, {spec.facts_per_message} allowed"
-        padded = f" {' '.join(words(one.message))} "
+        padded = f" {' '.join(words(one.message))} " if one.told else ""
         for fact_id in one.told:
             fact = by_id[fact_id]
             named = any(phrase in padded for slot in fact.slots for phrase in phrases[slot])
@@ -77,19 +80,11 @@ def fault_of(
         if fruitless > spec.patience:
             return f"message {at}: {fruitless} messages without a new fact, and still there"
         said = _flat(one.text)
-        allowed = known + "".join(_flat(by_id[fact].answer) for fact in sorted(told))
-        for fact in spec.facts:
-            for value in fact.values.values():
-                held = _flat(value)
-                if (
-                    fact.id not in told
-                    and len(held) > 3
-                    and held in said
-                    and held not in allowed
-                    and held not in _flat(one.message)
-                ):
-                    return f"the answer to message {at} holds a value of {fact.id}, which was not told"
-        if code := next((c for c in codes if "_" in c and re.search(rf"(?<!\w){re.escape(c)}(?!\w)", one.text)), None):
+        allowed = known + "".join(answers[fact] for fact in sorted(told))
+        for fact_id, held in values:
+            if fact_id not in told and held in said and held not in allowed and held not in _flat(one.message):
+                return f"the answer to message {at} holds a value of {fact_id}, which was not told"
+        if code := next((c for c in coded if c in one.text and re.search(rf"(?<!\w){re.escape(c)}(?!\w)", one.text)), None):
             return f"the answer to message {at} holds the outcome code {code}"
     return None
 

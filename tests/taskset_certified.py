@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+import pytest
+
+from rewards.score import Stepper
+from schemas.episode import Grade, Journal
 from schemas.files import read_json, read_models, sha256_file, write_json, write_models
 from schemas.proof import Placed
 from schemas.task import Answer, TaskSpec
@@ -15,6 +20,19 @@ from tests.taskset_factory import PROOF, build_taskset, seal
 
 CANARY = "6f1b6a52-6d0c-4c57-8f5e-3d8a6f3f9e10"
 SIDES: tuple[Literal["train", "heldout"], ...] = ("train", "heldout")
+
+
+def regrade(patch: pytest.MonkeyPatch, change: Callable[[Journal, Grade], dict[str, Any]]) -> None:
+    """A grader that says something else of a journal: `change` gives the fields of the grade that are others."""
+    real = Stepper.grade
+
+    def grade(self: Stepper) -> Grade:
+        found, entries = real(self), tuple(self._view.entries)
+        ended: Literal["finish", ""] = "finish" if entries and entries[-1].finished else ""
+        journal = Journal(task_id=found.task_id, seed=self.seed, entries=entries, ended_by=ended)
+        return found.model_copy(update=change(journal, found))
+
+    patch.setattr(Stepper, "grade", grade)
 
 
 def build_certified(folder: Path, *, cases: tuple[str, ...] = ()) -> Path:

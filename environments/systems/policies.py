@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from environments.tool import MAX_SHOWN, Context, Page, Prose, System, Tool, paged, refuse, tool
@@ -24,6 +25,12 @@ def _view(context: Context, policy: PolicySpec, clause: str, text: str) -> dict[
     return {"clause": clause, "text": text[:MAX_SHOWN]}
 
 
+@lru_cache(maxsize=4096)
+def _words(title: str, text: str) -> frozenset[str]:
+    """Of a clause: many episodes search the same few documents."""
+    return frozenset(_WORD.findall(f"{title} {text}".casefold()))
+
+
 def search_policy(context: Context, query: Prose) -> Any:
     """Finds the clauses of all documents that share most words with the query, at most five.
 
@@ -34,8 +41,7 @@ def search_policy(context: Context, query: Prose) -> Any:
     scored = []
     for at, policy in enumerate(context.policies):
         for number, clause in enumerate(policy.clauses):
-            words = set(_WORD.findall(f"{policy.title} {clause.text}".casefold()))
-            if hits := len(wanted & words):
+            if hits := len(wanted & _words(policy.title, clause.text)):
                 scored.append((-hits, at, number, policy, clause))
     scored.sort(key=lambda row: row[:3])
     return {

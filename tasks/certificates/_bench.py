@@ -1,5 +1,8 @@
 """One task on the bench: a single episode is reset for every replay, and every replay is judged and counted.
 
+What differs from the reference in one place goes on from the reference's own replay up to there (`Bench.vary`); that the same
+calls give the same bytes is what C1 has shown by replays from the start.
+
 Nothing here or in the checks beside it reads a table, an export or a file of the build: all that is needed travels with the task
 set (schemas.proof), so that a certificate can be derived again wherever the task set is.
 """
@@ -14,7 +17,7 @@ from typing import Any, Literal
 from environments.agents import Agent, run_episode
 from environments.episode import Episode
 from environments.tool import Tool
-from rewards.outcome import Comparison, Difference, compare, own_changes
+from rewards.outcome import Comparison
 from rewards.score import Grader, Stepper
 from schemas.episode import Grade, Journal, RowRef, ToolCall
 from schemas.proof import Placed, Proof
@@ -73,6 +76,9 @@ class Bench:
     grades: Any = field(default_factory=hashlib.sha256)
     """Running digest of every grade given."""
     _reference: Played | None = None
+    _forks: list[tuple[Episode, Stepper]] = field(default_factory=list)
+    """The reference's own replay before each of its calls, with its judge."""
+    _shown: tuple[str, ...] = ()
     _ids: dict[str, list[str]] | None = None
     _calls: tuple[ToolCall, ...] | None = None
 
@@ -109,11 +115,24 @@ class Bench:
         return next((name for name, tool in self.tools.items() if tool.speaks), None)
 
     def judged(self, journal: Journal) -> Played:
-        return self._counted(journal, self.grader.grade(journal))
+        return self._counted(journal, self.grader.judged(journal))
 
     def play(self, calls: Sequence[ToolCall]) -> Played:
-        """Makes the calls as they stand, until the episode ends."""
+        """Makes the calls as they stand from a fresh reset, until the episode ends."""
         return self.judged(self._journal(calls, ()))
+
+    def vary(self, calls: Sequence[ToolCall]) -> Played:
+        """`play`, from where the calls part from the reference: up to there they are the reference's own replay, which the same
+        calls give again byte by byte (C1)."""
+        self.whole()
+        last = min(len(self._forks), len(calls)) - 1
+        at = next((i for i in range(last) if calls[i] != self.calls[i]), max(0, last))
+        episode, stepper = self._forks[at][0].fork(), self._forks[at][1].fork()
+        for call in calls[at:]:
+            if episode.done:
+                break
+            _stepped(episode, stepper, call)
+        return self._counted(episode.journal, stepper)
 
     def play_without(self, calls: Sequence[ToolCall], missing: Sequence[RowRef]) -> Played:
         """The same in a state that lacks some rows, for the systems and for the grader alike."""
@@ -122,25 +141,34 @@ class Bench:
         for ref in missing:
             kinds = base[ref.system] = dict(base[ref.system])
             kinds[ref.kind] = {i: row for i, row in kinds[ref.kind].items() if i != ref.record_id}
-        stepper = Stepper(self.grader.criteria(self.task.task_id), base, seed=journal.seed)
-        last, abandoned = len(journal.entries) - 1, journal.ended_by not in ("", "finish")
-        for at, entry in enumerate(journal.entries):
-            stepper.step(entry, truncated=abandoned and at == last)
-        return self._counted(journal, stepper.grade())
+        return self._counted(journal, self.grader.judged(journal, base))
 
     def run(self, agent: Agent, seed: int) -> Played:
         return self.judged(run_episode(self.episode, agent, self.task.task_id, seed).journal)
 
     def mutant(self, mutant: Mutant) -> Played:
-        played = self.play(mutant.calls)
+        played = self.vary(mutant.calls)
         self.mutants.append((mutant, played))
         return played
 
     def whole(self) -> Played:
         """The reference's own replay."""
         if self._reference is None:
-            self._reference = self.play(self.calls)
+            self.episode.reset(self.task.task_id, self.seed)
+            stepper = self.grader.stepper(self.task.task_id, self.seed)
+            for call in self.calls:
+                if self.episode.done:
+                    break
+                self._forks.append((self.episode.fork(), stepper.fork()))
+                _stepped(self.episode, stepper, call)
+            self._shown = tuple(observation.text for observation in self.episode.observations[1:])
+            self._reference = self._counted(self.episode.journal, stepper)
         return self._reference
+
+    def shown(self) -> tuple[str, ...]:
+        """What the reference reads after each of its calls."""
+        self.whole()
+        return self._shown
 
     def ids(self) -> dict[str, list[str]]:
         """Records of the case and a few others, by kind."""
@@ -156,17 +184,18 @@ class Bench:
             self.episode.step(call)
         return self.episode.journal
 
-    def _counted(self, journal: Journal, grade: Grade) -> Played:
-        difference = Difference(self.grader.criteria(self.task.task_id).ignored)
-        finish = None
-        for entry in journal.entries:
-            for change in own_changes(entry, self.task.opening.record):
-                difference.add(change)
-            finish = entry if entry.finished else finish
-        played = Played(journal, grade, compare(self.answer.outcome, difference, finish))
+    def _counted(self, journal: Journal, stepper: Stepper) -> Played:
+        played = Played(journal, stepper.grade(), stepper.comparison())
         self.replays += 1
         self.grades.update(decided(played).encode())
         return played
+
+
+def _stepped(episode: Episode, stepper: Stepper, call: ToolCall) -> None:
+    """One call, and its judgement."""
+    episode.step(call)
+    entry = episode.last
+    stepper.step(entry, truncated=episode.done and not entry.finished)
 
 
 def decided(played: Played) -> str:

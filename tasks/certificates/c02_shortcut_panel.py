@@ -18,7 +18,7 @@ def run(bench: Bench) -> Said:
         if any(p.grade.full for p in played):
             full.append(name)
     for code in _refusals(bench):
-        played_code = bench.play(_resolved_at_once(bench, code))
+        played_code = bench.vary(_resolved_at_once(bench, code))
         bench.returns["refuse_all"] = min(bench.returns.get("refuse_all", 0.0), played_code.grade.return_)
         if played_code.grade.full:
             full.append(f"refuse all ({code})")

@@ -103,12 +103,9 @@ def _read(bench: Bench) -> Iterator[str]:
         for record_id in known[:READS]:
             bench.episode.reset(bench.task.task_id, bench.seed)
             yield bench.episode.step(ToolCall(tool=tool.name, arguments={required[0]: record_id})).observation.text
-    bench.episode.reset(bench.task.task_id, bench.seed)
-    for call in bench.calls[:-1]:
-        if not bench.episode.done:
-            text = bench.episode.step(call).observation.text
-            if bench.tools[call.tool].system != POLICIES:
-                yield text
+    for call, text in zip(bench.calls[:-1], bench.shown(), strict=False):
+        if bench.tools[call.tool].system != POLICIES:
+            yield text
 
 
 CHECK = CertificateCheck("C10", run)

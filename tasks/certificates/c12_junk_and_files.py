@@ -109,22 +109,21 @@ def _calls(bench: Bench) -> Iterator[ToolCall]:
     values = [*VALUES, *paths]
     turn = 0
     for name, tool in bench.tools.items():
+        fitting = _fitting(bench, tool)
         if tool.reads:
-            yield ToolCall.model_construct(tool=name, arguments=_fitting(bench, tool))
-        yield ToolCall.model_construct(tool=name, arguments={})
-        yield ToolCall.model_construct(tool=name, arguments={**_fitting(bench, tool), "no_such_argument": 1})
+            yield ToolCall(tool=name, arguments=fitting)
+        yield ToolCall(tool=name, arguments={})
+        yield ToolCall(tool=name, arguments={**fitting, "no_such_argument": 1})
         for argument, schema in tool.parameters["properties"].items():
             for _ in range(2):
-                yield ToolCall.model_construct(
-                    tool=name, arguments={**_fitting(bench, tool), argument: values[turn % len(values)]}
-                )
+                yield ToolCall(tool=name, arguments={**fitting, argument: values[turn % len(values)]})
                 turn += 1
             if schema["type"] == "string" and "enum" not in schema:
                 path = paths[turn % len(paths)]
-                yield ToolCall.model_construct(tool=name, arguments={**_fitting(bench, tool), argument: path})
+                yield ToolCall(tool=name, arguments={**fitting, argument: path})
     first = next(iter(bench.tools))
     while turn < len(values):
-        yield ToolCall.model_construct(tool=first, arguments={"x": values[turn]})
+        yield ToolCall(tool=first, arguments={"x": values[turn]})
         turn += 1
 
 
@@ -133,10 +132,11 @@ def _files(bench: Bench, folder: str) -> Iterator[ToolCall]:
     names = (f"{bench.taskset.side}/answers.jsonl", "heldout/answers.jsonl", "certificates.jsonl", "splits.json", "manifest.json")
     turn = 0
     for name, tool in bench.tools.items():
+        fitting = _fitting(bench, tool)
         for argument, schema in tool.parameters["properties"].items():
             if schema["type"] == "string" and "enum" not in schema:
                 path = f"{folder}/{names[turn % len(names)]}"
-                yield ToolCall.model_construct(tool=name, arguments={**_fitting(bench, tool), argument: path})
+                yield ToolCall(tool=name, arguments={**fitting, argument: path})
                 turn += 1
 
 

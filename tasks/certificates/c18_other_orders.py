@@ -22,11 +22,11 @@ WORDINGS = 2
 def run(bench: Bench) -> Said:
     orders = other_orders(bench)
     for order in orders:
-        if not bench.play([bench.calls[at] for at in order]).grade.full:
+        if not bench.vary([bench.calls[at] for at in order]).grade.full:
             return "failed", f"not full in the order {' '.join(map(str, order))}"
     wordings = list(_wordings(bench))
     for number, calls in enumerate(wordings):
-        if not bench.play(calls).grade.full:
+        if not bench.vary(calls).grade.full:
             return "failed", f"not full in other words ({number})"
     if not orders and not wordings:
         return "not_applicable", "no two steps are independent, and no message has another form"

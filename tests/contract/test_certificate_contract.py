@@ -13,7 +13,6 @@ from environments import episode
 from environments.requester import RequesterRun
 from environments.tool import Context, Tool
 from environments.worlds import records
-from rewards.score import Grader
 from schemas.episode import Grade, Journal, RowChange, ToolCall
 from schemas.files import read_models
 from schemas.plugins import plugin_names
@@ -24,6 +23,7 @@ from tasks.certificates import checks
 from tasks.certificates._bench import CertificateCheck
 from tasks.certificates._yardstick import measured
 from tasks.certify import Placement, certify_task
+from tests.taskset_certified import regrade
 from tests.taskset_factory import PROOF, build_taskset
 
 FILES = plugin_names("tasks.certificates")
@@ -54,13 +54,7 @@ class Case:
 
     def change_grades(self, change: Callable[[Journal, Grade], dict[str, Any]]) -> None:
         """A grader that says something else of a journal."""
-        real = Grader.grade
-
-        def grade(self: Grader, journal: Journal) -> Grade:
-            found = real(self, journal)
-            return found.model_copy(update=change(journal, found))
-
-        self.patch.setattr(Grader, "grade", grade)
+        regrade(self.patch, change)
 
     def without(self, tool: str) -> None:
         kept = tuple(step for step in self.answer.reference if step.call.tool != tool)

@@ -15,7 +15,7 @@ from environments.episode import Episode
 from environments.tool import Context, Tool
 from environments.worlds import records
 from rewards.score import Grader
-from schemas.episode import Grade, Journal, RowChange, ToolCall
+from schemas.episode import Grade, Journal, Observation, RowChange, ToolCall
 from schemas.errors import LeakError
 from schemas.files import put_content, read_models, write_models
 from schemas.proof import Placed, Proof
@@ -25,6 +25,7 @@ from tasks.certificates._bench import Bench
 from tasks.certificates._yardstick import measured
 from tasks.certificates.c18_other_orders import other_orders
 from tasks.certify import CHECKS, Placement, certify_task, constant_outcome_rates
+from tests.taskset_certified import regrade
 from tests.taskset_factory import PROOF, build_taskset
 
 SOUND = (
@@ -438,17 +439,41 @@ def test_a_grader_that_wants_one_order_or_one_wording_fails_c18(
     small: tuple[TaskSet, dict[str, Answer]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task, answer = small[0].tasks["small-goodwill_refused"], small[1]["small-goodwill_refused"]
-    real = Grader.grade
     recorded = [s.call.tool for s in answer.reference]
 
-    def in_this_order(self: Grader, journal: Journal) -> Grade:
-        grade = real(self, journal)
-        made = [e.call.tool for e in journal.entries]
-        return grade if made == recorded else grade.model_copy(update={"full": False})
+    def in_this_order(journal: Journal, grade: Grade) -> dict[str, Any]:
+        return {"full": grade.full and [e.call.tool for e in journal.entries] == recorded}
 
     assert verdicts(certified(small, task.task_id.removeprefix("small-")))["C18"] == "passed"
-    monkeypatch.setattr(Grader, "grade", in_this_order)
+    regrade(monkeypatch, in_this_order)
     assert verdicts(certified(small, task.task_id.removeprefix("small-")))["C18"] == "failed"
+
+
+@pytest.mark.parametrize("key", SOUND)
+def test_what_parts_from_the_reference_is_judged_as_when_played_from_the_start(
+    small: tuple[TaskSet, dict[str, Answer]], key: str
+) -> None:
+    taskset, answers = small
+    task, answer = taskset.tasks[f"small-{key}"], answers[f"small-{key}"]
+    bench = Bench(taskset, task, answer, PROOF, placed(task), Grader(taskset, {task.task_id: answer}), Episode(taskset))
+    bench.whole()
+    CHECKS["C6"].run(bench)
+    paths = [bench.calls, bench.calls[:1], (), *(mutant.calls for mutant, _ in bench.mutants)]
+    paths += [[bench.calls[at] for at in order] for order in other_orders(bench)]
+    paths += [(*bench.calls[:at], *bench.calls[at + 1 :]) for at in range(len(bench.calls))]
+    for calls in paths:
+        parted, whole = bench.vary(calls), bench.play(calls)
+        assert parted.journal == whole.journal
+        assert parted.grade == whole.grade
+        assert parted.comparison == whole.comparison
+    assert bench.shown() == tuple(o.text for o in bench_observations(bench))
+
+
+def bench_observations(bench: Bench) -> list[Observation]:
+    """What a replay of the reference by an episode of its own shows."""
+    episode = Episode(bench.taskset)
+    episode.reset(bench.task.task_id, bench.seed)
+    return [episode.step(call).observation for call in bench.calls]
 
 
 def test_other_orders_keep_every_dependency(small: tuple[TaskSet, dict[str, Answer]]) -> None:
