@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,8 @@ class Decided:
     proof: Proof | None = None
     forms: Forms = field(default_factory=lambda: {"ask": {}, "tell": {}})
     requester: dict[str, Any] = field(default_factory=dict)
+    counters: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Fields that count without the code book's saying so (tasks.counters)."""
     teachers: tuple[str, ...] = ()
     """Tasks of the training side whose records `forms` and `requester` were learnt from."""
 

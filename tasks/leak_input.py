@@ -14,6 +14,7 @@ from schemas.task import Trajectory
 from tasks.case import Clean, iso, us
 from tasks.certified import Forms
 from tasks.columns import of_events
+from tasks.counters import undeclared_counters
 from tasks.holdout import Split
 from tasks.leaks import ColumnHistory, LeakInput
 from tasks.policy import versions_of
@@ -38,10 +39,13 @@ class Background:
     first_seen: Mapping[str, str]
     sequences: Mapping[str, Sequence_] = field(default_factory=dict)
     columns: Mapping[str, ColumnHistory] = field(default_factory=dict)
+    counters: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Fields that count without saying so (tasks.counters)."""
 
 
 def background(clean: Clean) -> Background:
-    return Background(first_seen_of(clean), sequences_of(clean), of_events(clean.events(), clean.codebook))
+    counters = undeclared_counters(clean.events(), clean.codebook)
+    return Background(first_seen_of(clean), sequences_of(clean), of_events(clean.events(), clean.codebook), counters)
 
 
 def leak_input(
@@ -80,7 +84,7 @@ def leak_input(
         boundary=iso(split.boundary_us) if split.boundary_us is not None else None,
         embargo_s={w: e / 1_000_000 for w, e in split.embargo_us.items()},
         policy_times=policy_times,
-        aggregates=aggregates_of(clean.codebook),
+        aggregates={**known.counters, **aggregates_of(clean.codebook)},
         sequences=known.sequences,
         columns=known.columns,
         fitted_on={"forms": tuple(sorted(t for t, side in split.slices.items() if side == "train"))},

@@ -107,7 +107,7 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
             waivers=(*spec.waivers, *spec.holdout.waivers()),
             screen=screen(spec, ledger, tasks, answers),
             holdout=_holdout_facts(spec, decided.split, slices, splits),
-            notes=_notes(spec, decided.split),
+            notes=_notes(spec, decided),
             overlaps=overlap_table(
                 placed, group=spec.holdout.group, boundary_us=decided.split.boundary_us, waived=spec.holdout.signed()
             ),
@@ -239,8 +239,14 @@ def _holdout_facts(spec: Spec, split: Split, slices: Mapping[str, int], splits: 
     }
 
 
-def _notes(spec: Spec, split: Split) -> list[str]:
-    notes = []
+def _notes(spec: Spec, decided: Decided) -> list[str]:
+    notes, split = [], decided.split
+    for name, (kind, column) in sorted(decided.counters.items()):
+        rule = f"count {kind} by {column}"
+        notes.append(
+            f"{name} holds, in the end, how many {kind} there are by {column}: judged as a counter, tasks that count more "
+            f'than was there were taken out. Declare it in the code book (aggregate = "{rule}"): it is then recomputed.'
+        )
     if spec.select.allow_no_policy:
         notes.append(
             "No policy documents: tasks of the grade no_policy are judged by outcome and by the rules of the spec alone."

@@ -36,6 +36,7 @@ def settle(
     """The tasks that stay, and the findings on them; why each other went is put into `reasons`, and `decided` then holds what
     was learnt without those that leak. `scratch` is a folder for certificates made again."""
     drafts, known = drafts_dir(spec.name), background(clean)
+    decided.counters = known.counters
     leaking: set[str] = set()
     kept = holding(lines, reasons)
     findings: list[Finding] = []
