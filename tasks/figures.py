@@ -13,6 +13,7 @@ from typing import Any
 from schemas.spec import WaiverSpec
 from schemas.task import Answer, Certificate, LedgerRow, TaskSpec
 from tasks.certify import CHECKS, ConstantRate
+from tasks.floor import UnreadFloor
 from tasks.leaks._types import Finding
 from tasks.ledger import long_tail, underivable_values
 
@@ -64,6 +65,8 @@ class ReportData:
     findings: Sequence[Finding]
     """As `run_leaks` returns them."""
     constant_rates: Sequence[ConstantRate]
+    unread: Sequence[UnreadFloor] = ()
+    """As `tasks.floor.unread_floor` returns them."""
     rule_fit: Sequence[RuleFit] = ()
     waivers: Sequence[WaiverSpec] = ()
     screen: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -114,8 +117,15 @@ def summary(data: ReportData) -> dict[str, Any]:
         "clauses": _clauses(data.clauses),
         "rules": _rules(tasks, data.rule_fit),
         "constant_rates": [asdict(rate) for rate in sorted(data.constant_rates, key=lambda r: r.code)],
+        "unread": _unread(data.unread),
         "bounds": _bounds(tasks, data.answers),
     }
+
+
+def _unread(rows: Sequence[UnreadFloor]) -> dict[str, Any]:
+    count, full = sum(row.tasks for row in rows), sum(row.full for row in rows)
+    workflows = [{**asdict(row), "rate": row.full / row.tasks} for row in sorted(rows, key=lambda row: row.workflow)]
+    return {"tasks": count, "full": full, "rate": full / count if count else 0.0, "workflows": workflows}
 
 
 def faults(report: Mapping[str, Any]) -> list[str]:

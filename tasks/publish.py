@@ -18,6 +18,7 @@ from tasks.case import Clean, iso, open_clean
 from tasks.certified import CODE, Certified, Decided, canary_of, candidate_of, drafts_dir, in_memory
 from tasks.certify import constant_outcome_rates
 from tasks.fit import Fit
+from tasks.floor import unread_floor
 from tasks.holdout import SLICES, Split
 from tasks.leak_input import Background
 from tasks.leaks import Finding, run_leaks
@@ -102,6 +103,7 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
             certificates=[line.certificate for line in kept],
             findings=findings,
             constant_rates=constant_outcome_rates(taskset, answers, codes=outcome_codes(spec, clean.codebook), seed=spec.seed),
+            unread=unread_floor(taskset, answers, seed=spec.seed),
             rule_fit=_rule_fit(spec),
             clauses=clause_table(spec, versions_of(clean.policies())),
             waivers=(*spec.waivers, *spec.holdout.waivers()),

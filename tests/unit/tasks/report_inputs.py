@@ -7,6 +7,7 @@ from schemas.spec import WaiverSpec
 from schemas.task import Certificate, Check, LedgerRow, ScoreBounds
 from tasks.certify import CHECKS, ConstantRate
 from tasks.figures import ReportData, RuleFit
+from tasks.floor import UnreadFloor
 from tasks.leaks import Finding
 from tasks.overlaps import Placed, cluster_figures, overlap_table
 from tests.unit.tasks.leak_inputs import leak_input
@@ -43,6 +44,7 @@ def report_data() -> ReportData:
         certificates=[certificate(t.task_id, C17="not_applicable") for t in made.tasks],
         findings=findings,
         constant_rates=[ConstantRate("refund_granted", 0.3, 0.0)],
+        unread=(UnreadFloor("refund", 20, "refund_refused", 7), UnreadFloor("cancel", 4, "", 0)),
         rule_fit=(RuleFit("r", "At most 1.", True, 40, 2), RuleFit("q", "Read <first>.", False, 0, 0)),
         waivers=(WAIVER,),
         screen={"refund": {"volume": 20, "systems": 3}},

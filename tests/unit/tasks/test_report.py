@@ -112,6 +112,16 @@ def test_an_expectation_that_raises_could_not_run(good: ReportData, monkeypatch:
     assert "Traceback" not in (tmp_path / "report.json").read_text(encoding="utf-8")
 
 
+def test_the_page_tells_what_looking_without_reading_reaches(good: ReportData, tmp_path: Path) -> None:
+    write_report(tmp_path, good)
+    found = read_json(tmp_path / "report.json")["unread"]
+    assert (found["full"], found["tasks"]) == (7, 24)
+    assert [(row["workflow"], row["rate"]) for row in found["workflows"]] == [("cancel", 0.0), ("refund", 0.35)]
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "7 of 24 tasks (29.2%)" in text
+    assert "none is ever full" in text
+
+
 def test_a_constant_agent_above_its_base_rate_is_a_fault(good: ReportData, tmp_path: Path) -> None:
     assert not write_report(tmp_path, replace(good, constant_rates=[ConstantRate("refund_granted", 0.3, 0.4)]))
 
