@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Why standard output takes no more, though somebody reads it."""
+DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+"""What the operator can mend at a file or folder: permissions and space."""
 
 
 def run_command(main: Callable[[], int | None]) -> None:
@@ -35,10 +37,13 @@ def run_command(main: Callable[[], int | None]) -> None:
         _drop_output()
         code = 141
     except OSError as error:
-        if error.filename is not None or error.errno not in FULL:
+        if error.filename is None and error.errno in FULL:
+            _drop_output()
+            print(f"error: the output cannot be written: {error.strerror}", file=sys.stderr)
+        elif error.filename is not None and error.errno in DENIED:
+            print(f"error: {os.fsdecode(error.filename)}: {error.strerror}", file=sys.stderr)
+        else:
             raise
-        _drop_output()
-        print(f"error: the output cannot be written: {error.strerror}", file=sys.stderr)
         code = 2
     sys.exit(code)
 

@@ -74,9 +74,13 @@ def test_an_output_that_is_full_is_one_line(printing: str, repo_root: Path) -> N
     assert done.returncode == 2
 
 
-def test_a_full_disk_elsewhere_is_not_taken_for_the_output() -> None:
-    with pytest.raises(OSError, match="No space"):
-        run_command(raising(OSError(errno.ENOSPC, "No space left", "somewhere.parquet")))  # type: ignore[arg-type]
+def test_a_file_that_may_not_be_written_is_one_line_with_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(raising(PermissionError(errno.EACCES, "Permission denied", "data/runs"))) == 2
+    assert capsys.readouterr().err == "error: data/runs: Permission denied\n"
+    assert run(raising(OSError(errno.ENOSPC, "No space left on device", "a.parquet"))) == 2
+    assert capsys.readouterr().err == "error: a.parquet: No space left on device\n"
+    with pytest.raises(FileNotFoundError):
+        run_command(raising(FileNotFoundError(errno.ENOENT, "No such file", "a")))  # type: ignore[arg-type]
 
 
 def test_success_is_exit_code_0() -> None:
