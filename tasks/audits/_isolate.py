@@ -54,6 +54,20 @@ def wall(readable: Sequence[Path]) -> tuple[list[str], str]:
     return command, WALLED
 
 
+FOLLOWED = """
+import os, runpy, sys, threading, time
+parent = os.getppid()
+def watch():
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+threading.Thread(target=watch, daemon=True).start()
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""Runs a driver that ends soon after its parent was killed, whatever it is at; behind bwrap, that sees to it."""
+
+
 class Isolated:
     """A driver that answers one JSON line for each line asked. Use as a context."""
 
@@ -61,7 +75,7 @@ class Isolated:
         before, self.says = wall([*readable, driver])
         self._timeout_s = timeout_s
         self._process = subprocess.Popen(
-            [*before, *_python(), str(driver), *arguments],
+            [*before, *_python(), "-c", FOLLOWED, str(driver), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -86,9 +100,12 @@ class Isolated:
     def _answer(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         clock = threading.Timer(self._timeout_s, self._process.kill)
+        clock.daemon = True
         clock.start()
-        line = self._process.stdout.readline()
-        clock.cancel()
+        try:
+            line = self._process.stdout.readline()
+        finally:
+            clock.cancel()  # an interrupt too: the process would wait for the clock before it ends
         if not line:
             code = self._process.wait()
             raise StageError(

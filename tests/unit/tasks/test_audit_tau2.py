@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -273,3 +277,34 @@ def test_the_first_retail_tasks_of_the_real_checkout() -> None:
     assert found["reference"].count + found["reference"].judged == 5
     assert found["without_read"].count + found["without_read"].judged == found["without_read"].of > 0
     assert found["extra_write"].count + found["extra_write"].judged == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="no /proc to see a process's children in")
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_an_audit_that_is_stopped_ends_at_once_and_leaves_no_process(sent: signal.Signals, repo_root: Path) -> None:
+    """Ctrl-C reaches the whole group, as from a terminal; a kill the command alone."""
+    command = [sys.executable, "-m", "tasks", "audit", "tau2:tests/fixtures/audits/tau2/checkout"]
+    with subprocess.Popen(
+        command, cwd=repo_root, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as running:
+        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+        while not children.read_text().strip():
+            time.sleep(0.05)
+        (os.killpg if sent == signal.SIGINT else os.kill)(running.pid, sent)
+        _, said = running.communicate(timeout=30)
+    if sent == signal.SIGINT:
+        assert running.returncode == 130
+        assert said == "interrupted; run the same command again: a stage goes on from what it finished\n"
+    for _ in range(100):
+        if not _alive(running.pid):
+            break
+        time.sleep(0.1)
+    assert not _alive(running.pid)
+
+
+def _alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
