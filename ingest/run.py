@@ -239,7 +239,7 @@ def merged_notes(notes: list[Any]) -> dict[str, dict[str, int]]:
 
 def stage_of(spec: Spec, spec_file: Path, export: Path) -> Stage:
     """The stage: what it reads, its shards and its end. Raises SpecError or SourceError before anything is written."""
-    from ingest.policies import policy_files
+    from ingest.policies import policy_files, read_policies
 
     made = contexts(spec, spec_file, export)
     inputs = {"codebook.json": sha256_file(code_book_path(spec, spec_file, export))}
@@ -249,8 +249,9 @@ def stage_of(spec: Spec, spec_file: Path, export: Path) -> Stage:
         for name, digest in source.inputs(context).items():
             inputs[f"{context.spec.name}:{name}"] = digest
         parts.extend((context, part) for part in source.parts(context))
-    for path in policy_files(spec.policies, export) if spec.policies else []:
-        inputs[path.relative_to(export).as_posix()] = sha256_file(path)
+    if spec.policies:
+        inputs |= {path.relative_to(export).as_posix(): sha256_file(path) for path in policy_files(spec.policies, export)}
+        read_policies(spec.policies, export)  # a fault in them is said now, and not after hours of rows
     out = records_dir(spec.supplier)
     settings = {
         "sources": [source.model_dump(mode="json") for source in spec.sources],

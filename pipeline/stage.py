@@ -95,7 +95,7 @@ def _locked(out: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise StageError(f"{out} is being written by another run") from error
+            raise StageError(f"{out} is being written by another run; wait until it has ended") from error
         yield
 
 

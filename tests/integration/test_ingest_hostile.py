@@ -14,6 +14,7 @@ import pytest
 
 from ingest.run import ingest
 from schemas.errors import RecordgymError, SourceError
+from schemas.paths import records_dir
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 CANARY = "Zanzibar Quux"
@@ -119,6 +120,18 @@ def test_a_tickets_row_of_a_status_that_nobody_knows_goes_to_quarantine_with_its
     assert new["source_pos"] == "line:1"
     assert more["rows_in"] == counts["rows_in"]
     assert more["rows_quarantined"] == counts["rows_quarantined"] + 1
+
+
+def test_two_policy_versions_in_force_at_once_are_said_before_any_row_is_read(zendesk: tuple[Path, Path]) -> None:
+    spec, export = zendesk
+    front = (
+        "---\ndocument: refunds\nversion: {n}\ntitle: R\npublished: 2025-01-0{n}\nin_force_from: 2025-0{n}-01\n---\n1.1 Words.\n"
+    )
+    for number in (1, 2):
+        (export / f"refunds-v{number}.md").write_text(front.format(n=number), encoding="utf-8")
+    spec.write_text(spec.read_text(encoding="utf-8") + '\n[policies]\npath = "*.md"\nzone = "UTC"\n', encoding="utf-8")
+    assert "refunds-v2.md: in force while version 1 of refunds still is" in fault(spec, export)
+    assert not records_dir("fixture").exists()
 
 
 def test_a_tag_list_that_is_none_is_no_merge_and_no_crash(zendesk: tuple[Path, Path]) -> None:
