@@ -152,6 +152,13 @@ EQUIVALENT: dict[str, str] = {
         ),
         "only the words of a message are others",
     ),
+    **dict.fromkeys(
+        (
+            "rewards.values normal: return _known_text(value) if len(value) <= SHORT else _normal_text(value) | len(value) <= SHORT, LtE -> Lt",
+            "rewards.values normal: return _known_text(value) if len(value) <= SHORT else _normal_text(value) | len(value) <= SHORT, LtE -> Gt",
+        ),
+        "the form of a text is the same, kept or worked out again",
+    ),
     "rewards.events check_weights: if not 0 < weights.gamma <= 1 | 0 < weights.gamma <= 1, Lt -> LtE": (
         "a gamma of zero is refused all the same: it leaves nothing of the violation that must be above quality + 2 * delay"
     ),

@@ -244,6 +244,16 @@ def _ways_in() -> Iterator[Measure]:
         yield f"forked at {at} as whole", _judgement(fork.grade())[:4], whole
     left = forks[0].fork()
     yield "a step after the end is refused", refusal_of(lambda: left.step(_look(6))), REFUSED
+    either = Stepper(
+        criteria_of(_task(), _answer(outcome_of(_SET, about="r1", alternatives=(outcome_of(_OTHER, about="r1"),)))), {}
+    )
+    for entry in (_look(0), entry_of(1, "write", _OTHER), finish_of(2)):
+        either.step(entry)
+    yield (
+        "right by an alternative, and so not by the outcome itself",
+        (either.grade().full, either.comparison().right),
+        (True, False),
+    )
     abandoned = Stepper(criteria_of(_task(), _answer()), {})
     abandoned.step(_look(0), truncated=True)
     yield "a step after giving up is refused", refusal_of(lambda: abandoned.step(_look(1))), REFUSED

@@ -91,6 +91,10 @@ def difference_measures() -> Iterator[Measure]:
         (1, 1, set()),
     )
     yield "a change without a record is refused", refusal_of(lambda: difference_of([change_of("update", None, a=1)])), REFUSED
+    asked = difference_of([made])
+    before = len(asked.creates()[0][3])
+    asked.add(more)
+    yield "what was made is another row once it is changed", (before, len(asked.creates()[0][3])), (1, 2)
     ignored = difference_of([set_a, change_of("create", "9", a=1, b=2)], ("s.row.a",))
     yield "an ignored field is none", (ignored.sets(), len(ignored.creates()[0][3])), ({}, 1)
     opening = RowRef(system="s", kind="row", record_id="1")
