@@ -103,7 +103,7 @@ def test_a_code_book_with_a_date_in_an_undeclared_form_is_not_published(monkeypa
     assert not (clean_dir("tiny") / "manifest.json").exists()
 
 
-@pytest.mark.parametrize("written", ["clause 3.1", "version 1.2.3", "24/7", "10.5.19.2.1", "30/60/90", "3-4-2 boxes", "1.500,00"])
+@pytest.mark.parametrize("written", ["clause 3.1", "version 1.2.3", "24/7", "10.5.19", "30/60/90", "3-4-2 boxes", "1.500,00"])
 def test_figures_that_are_no_date_pass(written: str) -> None:
     assert written in left({"note": f"It says {written} there"})[0]
 
