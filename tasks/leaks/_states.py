@@ -7,9 +7,10 @@ something in them without walking over the rows of the others.
 from __future__ import annotations
 
 import marshal
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from schemas.task import TaskSpec
@@ -75,6 +76,12 @@ class Row:
     """Names of the row's fields, those that hold an empty list or object too."""
     query: bool = False
     """True for what may be a recorded query of a declared system."""
+    tokens: tuple[Leaf, ...] = ()
+    """Leaves that are a pseudonym, as a whole."""
+    nested: tuple[Leaf, ...] = ()
+    """Leaves below a field."""
+    texts: tuple[Leaf, ...] = ()
+    """Leaves of text that are neither a pseudonym nor an ISO 8601 instant, as a whole: the only ones that hold words."""
 
     @property
     def path(self) -> str:
@@ -88,6 +95,43 @@ _numbers: dict[tuple[str, str], dict[bytes, int]] = {}
 _parts: dict[str, Any] = {}
 """Digest -> (rows,) numbers of its rows, int32: a digest names its value, so neither ever goes stale."""
 _HOLDERS = (dict, list)
+_PSEUDONYM = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?")
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?")
+_sorts: dict[str, str] = {}
+
+
+def is_token(text: str) -> bool:
+    """True for a pseudonym as a whole, whoever it is of."""
+    return _sort(text) == "token"
+
+
+def is_stamp(text: str) -> bool:
+    """True for an ISO 8601 instant as a whole."""
+    return _sort(text) == "stamp"
+
+
+def _sort(text: str) -> str:
+    """What a text is as a whole."""
+    found = _sorts.get(text)
+    if found is None:
+        if len(_sorts) > KEPT_ROWS:
+            _sorts.clear()
+        if text[:1].isdigit():
+            found = "stamp" if _INSTANT.fullmatch(text) else "text"
+        else:
+            found = "token" if _PSEUDONYM.fullmatch(text) else "text"
+        _sorts[text] = found
+    return found
+
+
+def _key(item: tuple[str, Any]) -> bytes:
+    """Bytes that only the same row has."""
+    import msgspec
+
+    try:
+        return msgspec.msgpack.encode(item)
+    except (OverflowError, TypeError, ValueError):  # a number of more than 64 bits
+        return marshal.dumps(item, 2)
 
 
 def _numbers_of(content: Callable[[str], Any], digest: str) -> Any:
@@ -100,7 +144,7 @@ def _numbers_of(content: Callable[[str], Any], digest: str) -> Any:
             for kind, rows in kinds.items():
                 kept = _numbers.setdefault((system, kind), {})
                 for item in rows.items():
-                    key = marshal.dumps(item, 2)
+                    key = _key(item)
                     number = kept.get(key)
                     if number is None:
                         number = kept[key] = len(_rows)
@@ -117,7 +161,11 @@ def _row(system: str, kind: str, record_id: str, row: dict[str, Any]) -> Row:
             leaves += [Leaf(system, kind, record_id, name, inner, key or name, scalar) for inner, key, scalar in nested(value)]
         else:
             leaves.append(Leaf(system, kind, record_id, name, "", name, value))
-    return Row(system, kind, record_id, tuple(leaves), tuple(row), bool(row) and RECORDED.issuperset(row))
+    words = [(leaf, _sort(leaf.value)) for leaf in leaves if isinstance(leaf.value, str)]
+    tokens, texts = (tuple([leaf for leaf, sort in words if sort == wanted]) for wanted in ("token", "text"))
+    below = tuple([leaf for leaf in leaves if leaf.inner])
+    query = bool(row) and RECORDED.issuperset(row)
+    return Row(system, kind, record_id, tuple(leaves), tuple(row), query, tokens, below, texts)
 
 
 def rows_of(content: Callable[[str], Any], digest: str) -> list[Row]:
@@ -165,22 +213,25 @@ def _index(data: LeakInput) -> _Index:
 T = TypeVar("T")
 
 
-def once_a_task(make: Callable[[TaskSpec], T]) -> Callable[[TaskSpec], T]:
-    """`make`, asked once for each task: what it says depends on the task alone, and many checks ask."""
-    kept: dict[int, tuple[TaskSpec, T]] = {}
+S = TypeVar("S")
 
-    def of(task: TaskSpec) -> T:
-        held = kept.get(id(task))
-        if held is None:  # a kept task is alive, so that no other has its id
+
+def once(make: Callable[[S], T]) -> Callable[[S], T]:
+    """`make`, asked once for each object (a task, a list of texts): what it says depends on that alone, and many ask."""
+    kept: dict[int, tuple[S, T]] = {}
+
+    def of(one: S) -> T:
+        held = kept.get(id(one))
+        if held is None:  # a kept object is alive, so that no other has its id
             if len(kept) >= KEPT_TASKS:
                 kept.clear()
-            held = kept[id(task)] = (task, make(task))
+            held = kept[id(one)] = (one, make(one))
         return held[1]
 
     return of
 
 
-@once_a_task
+@once
 def declared_systems(task: TaskSpec) -> frozenset[str]:
     """Systems that answer from recorded queries: their recorded answers are what the tools give, later times included."""
     return frozenset(system.name for system in task.systems if system.plugin == "declared") | frozenset(
@@ -323,8 +374,5 @@ class After(Generic[V]):
                         yield from (what for at, what in self._of_row[number] if at > cut)
 
 
-_UNIX = datetime(1970, 1, 1, tzinfo=UTC)
-
-
 def _seconds(at: datetime) -> float:
-    return (at - _UNIX).total_seconds()
+    return at.timestamp()

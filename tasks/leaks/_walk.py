@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from schemas.task import TaskSpec
 from tasks.leaks._decode import unwrapped
-from tasks.leaks._states import KEPT_TASKS, nested, once_a_task
+from tasks.leaks._states import KEPT_TASKS, nested, once
 from tasks.leaks._times import instant
 from tasks.leaks._types import Finding, LeakInput
 
@@ -35,13 +36,13 @@ def opened(path: str, text: str) -> list[tuple[str, str]]:
     return found
 
 
-@once_a_task
+@once
 def prompt_texts(task: TaskSpec) -> list[tuple[str, str]]:
     """(path, text) of the opening request, and of what is wrapped in it."""
     return [*opened("opening/subject", task.opening.subject), *opened("opening/text", task.opening.text)]
 
 
-@once_a_task
+@once
 def fact_texts(task: TaskSpec) -> list[tuple[str, str]]:
     """(path, text) of what the requester may tell when asked, and of what is wrapped in it."""
     found = [("requester/facts/answer", fact.answer) for fact in task.requester.facts]
@@ -50,28 +51,38 @@ def fact_texts(task: TaskSpec) -> list[tuple[str, str]]:
     return [one for path, text in found for one in opened(path, text)]
 
 
-def shared_texts(data: LeakInput, task: TaskSpec, *, skip: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
+Texts = list[tuple[str, str]]
+"""(path, text)."""
+
+
+def shared_texts(data: LeakInput, task: TaskSpec, *, skip: frozenset[str] = frozenset()) -> Texts:
     """(path, text) of what many tasks show alike: policies, what configures the tools (names, descriptions, enumerations; not of
-    the systems `skip`), the sentences of rules. Each content is walked once."""
-    found = [(f"rules/{rule.id}", rule.sentence) for rule in task.rules]
-    digests = [(f"policies/{digest[:12]}", digest) for digest in task.policies]
-    for config in configured(task):
-        if config.system not in skip:
+    the systems `skip`), the sentences of rules. Tasks that show the same are given the same list, which nobody changes."""
+    configs = tuple([config for config in configured(task) if config.system not in skip])
+    key = (_rules(task), task.policies, configs)
+    found = _shared.get(key)
+    if found is None:
+        if len(_shared) > KEPT_TASKS:
+            _shared.clear()
+        found = _shared[key] = [(f"rules/{name}", sentence) for name, sentence in _rules(task)]
+        digests = [(f"policies/{digest[:12]}", digest) for digest in task.policies]
+        for config in configs:
             found += config.texts
             digests += [(f"systems/{config.system}/config", digest) for digest in config.contents]
-    for path, digest in digests:
-        held = _shared.get((path, digest))
-        if held is None:
-            if len(_shared) > KEPT_TASKS:
-                _shared.clear()
-            held = _shared[path, digest] = [
-                (f"{path}/{where}", value) for where, _, value in nested(data.content(digest)) if isinstance(value, str)
-            ]
-        found += held
+        for path, digest in digests:
+            found += [(f"{path}/{where}", value) for where, _, value in nested(data.content(digest)) if isinstance(value, str)]
     return found
 
 
-_shared: dict[tuple[str, str], list[tuple[str, str]]] = {}
+@once
+def _rules(task: TaskSpec) -> tuple[tuple[str, str], ...]:
+    """(id, sentence) of the task's rules."""
+    found = tuple([(rule.id, rule.sentence) for rule in task.rules])
+    return _said.setdefault(found, found)
+
+
+_said: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
+_shared: dict[Any, Texts] = {}
 
 
 @dataclass(slots=True, eq=False)
@@ -89,7 +100,7 @@ class Config:
 _configs: dict[tuple[str, bytes], Config] = {}
 
 
-@once_a_task
+@once
 def configured(task: TaskSpec) -> list[Config]:
     """The configuration of each of the task's systems."""
     found = []
@@ -111,7 +122,15 @@ def configured(task: TaskSpec) -> list[Config]:
 
 def words(text: str) -> list[str]:
     """Words in one case; a token counts as its type, so that two cases that differ in ids alone read alike."""
-    return [word.casefold() for word in _WORD.findall(TOKEN.sub(lambda m: _TYPE.sub("", m[0]), text))]
+    return _words(text)
+
+
+@lru_cache(maxsize=30_000)
+def _words(text: str) -> list[str]:
+    """As `words`; several checks ask about the same text, and none changes what it is given."""
+    if "_" in text:
+        text = TOKEN.sub(lambda m: _TYPE.sub("", m[0]), text)
+    return _WORD.findall(text.lower()) if text.isascii() else [word.casefold() for word in _WORD.findall(text)]
 
 
 def grams(text: str, size: int) -> set[tuple[str, ...]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tasks.leaks._states import once
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import fact_texts, prompt_texts, shared_texts
+from tasks.leaks._walk import Texts, fact_texts, prompt_texts, shared_texts
 
 HELD = "heldout/"
 
@@ -18,12 +19,14 @@ def run(data: LeakInput) -> list[Finding]:
     findings = []
     marked = any(task.canary for task in data.tasks)
     mark = _closed_up(data.canary)
-    shared: dict[str, bool] = {}
+
+    @once
+    def holds_it(texts: Texts) -> bool:
+        return any(mark in _closed_up(text) for _, text in texts)
+
     for task in data.tasks:
-        for _, text in (one for one in shared_texts(data, task) if one[1] not in shared):
-            shared[text] = mark in _closed_up(text)
-        own = any(mark in _closed_up(text) for _, text in (*prompt_texts(task), *fact_texts(task)))
-        if own or any(shared[text] for _, text in shared_texts(data, task)):
+        own = mark in _closed_up("\f".join([f"|{text}|" for _, text in (*prompt_texts(task), *fact_texts(task))]))
+        if own or holds_it(shared_texts(data, task)):
             findings.append(Finding("canary", "failed", "shown", "an agent is shown the canary", (task.task_id,)))
         if marked and data.held_out(task) and task.canary != data.canary:
             findings.append(Finding("canary", "failed", "canary", "a held-out task without the canary", (task.task_id,)))
@@ -40,12 +43,21 @@ def run(data: LeakInput) -> list[Finding]:
     return findings
 
 
-def _closed_up(text: str) -> str:
+_SPACES = ("\x85", "\xa0", "\u1680", "\u205f", "\u3000", *map(chr, range(0x2000, 0x200B)), "\u2028", "\u2029", "\u202f")
+"""Blanks beyond ASCII."""
+_SPACES_RAW = [space.encode() for space in _SPACES]
+_BETWEEN = b" \t\n\r\f\v\x1c\x1d\x1e\x1f_-{}"
+_LOWER = bytes(range(256)).lower()
+
+
+def _closed_up(text: str) -> bytes:
     """The text in one case, without blanks and whatever else could be put between the characters of a GUID."""
-    text = "".join(text.split())
-    for mark in "_-{}":
-        text = text.replace(mark, "")
-    return text.casefold()
+    raw = text.encode(errors="surrogatepass")
+    if not text.isascii():
+        for space in _SPACES_RAW:
+            if space in raw:
+                raw = raw.replace(space, b"")
+    return raw.translate(_LOWER, _BETWEEN)
 
 
 def planted(data: LeakInput) -> LeakInput:

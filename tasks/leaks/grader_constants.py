@@ -6,13 +6,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
 from schemas.task import TaskSpec
-from tasks.leaks._literals import coined, plain
+from tasks.leaks._literals import coined, parts_of, plain
 from tasks.leaks._plant import with_content, with_task
 from tasks.leaks._states import Parts, Row
 from tasks.leaks._types import Finding, Leak, LeakInput
@@ -52,8 +53,17 @@ def run(data: LeakInput) -> list[Finding]:
         workflows.setdefault(about.workflow, set()).add(code)
 
     def telling(row: Row) -> dict[str, None]:
-        names = {*row.fields, *(key for leaf in row.leaves if leaf.inner for key in leaf.inner.split("/"))}
-        return {name: None for name in names if plain(name) in keys}
+        held: dict[str, None] = {}
+        for name in row.fields:
+            held.update(keys_in(name))
+        for leaf in row.nested:
+            held.update(keys_in(leaf.inner))
+        return held
+
+    @cache
+    def keys_in(path: str) -> dict[str, None]:
+        """The keys of the grader's in a path."""
+        return {name: None for name in path.split("/") if plain(name) in keys}
 
     parts = Parts(data, telling)
     held: dict[str, set[str]] = {}
@@ -108,6 +118,7 @@ def _rows(data: LeakInput, found: Found) -> None:
     """Rows of tasks, as written and in memory: no key beyond those of a task, no outcome code where no text or tool is described.
     Files of the training side hold no held-out task; lists and manifests of either side hold no outcome code."""
     in_text = coined(data.code_book.outcomes)
+    codes_ = [parts_of(code) for code in data.code_book.outcomes]
     held = {task.task_id for task in data.tasks if data.held_out(task)}
     clean: set[str] = set()
 
@@ -127,7 +138,7 @@ def _rows(data: LeakInput, found: Found) -> None:
             named = held & {m[1] for m in _ROW_OF.finditer(text)}
             if named:
                 found.add(file, "rows of held-out tasks on the training side", sorted(named))
-        if file.endswith(LISTS) and in_text is not None and in_text.search(text):
+        if file.endswith(LISTS) and in_text is not None and _may_hold(text, codes_) and in_text.search(text):
             found.add(file, "an outcome code in a list of tasks", [])
     for file, text in sorted(data.files.items()):
         for line in text.splitlines() if file.endswith(OPEN_FILES[0]) else ():
@@ -142,6 +153,12 @@ def _rows(data: LeakInput, found: Found) -> None:
                 codes({key: row.get(key) for key in SETTINGS}, file, task_id)
     for task in data.tasks:
         codes({key: getattr(task, key) for key in SETTINGS}, "task", [task.task_id])
+
+
+def _may_hold(text: str, codes: list[list[str]]) -> bool:
+    """False where no code has all its parts in the text: that is told faster than where they stand."""
+    low = text.casefold()
+    return any(all(part in low for part in parts) for parts in codes)
 
 
 def _amounts(data: LeakInput, found: Found) -> None:

@@ -9,9 +9,9 @@ import re
 from datetime import datetime
 
 from tasks.leaks._plant import with_text
-from tasks.leaks._states import After, Leaf, Row
+from tasks.leaks._states import After, Leaf, Row, is_stamp, is_token, once
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import TOKEN, Found, bare, fact_texts, must_instant, prompt_texts, shared_texts
+from tasks.leaks._walk import TOKEN, Found, Texts, bare, fact_texts, must_instant, prompt_texts, shared_texts
 
 _LOOSE = re.compile(
     r"(?:\b([A-Za-z]+(?:[_\- ][A-Za-z]+)*)[_\-:# ]?)?(?<![0-9A-Fa-f])([0-9A-Fa-f]{8})(?![0-9A-Za-z])(?!-[0-9a-f]{4}-)"
@@ -31,8 +31,8 @@ def run(data: LeakInput) -> list[Finding]:
     digits: dict[str, tuple[datetime, str]] = {}
     others: dict[str, str] = {}
     for name, at in first.items():
-        if TOKEN.fullmatch(name):
-            tail = bare(name)[-8:]
+        if is_token(name):
+            tail = name[-8:] if _DIGITS.fullmatch(name.rpartition("_")[2]) else bare(name)[-8:]
             # The same digits under another type are another identity: alone they tell only what all of them tell.
             if tail not in digits or at < digits[tail][0]:
                 digits[tail] = (at, name)
@@ -66,19 +66,33 @@ def run(data: LeakInput) -> list[Finding]:
             held += [(first[name], name) for word in _WORD.findall(text) if (name := others.get(word.casefold())) is not None]
         return held
 
+    keys: dict[str, list[tuple[datetime, str]]] = {}
+
+    def in_keys(path: str) -> list[tuple[datetime, str]]:
+        if path not in keys:
+            keys[path] = [one for key in path.split("/") for one in named(key)]
+        return keys[path]
+
     def seen(row: Row) -> list[tuple[datetime, tuple[Leaf | Row, str]]]:
         """(first sight, (where, identifier)) of the identifiers in this row."""
         held: list[tuple[datetime, tuple[Leaf | Row, str]]] = [(at, (row, name)) for at, name in named(row.record_id)]
-        for leaf in row.leaves:
+        for leaf in row.tokens:
+            at = first.get(leaf.value)
+            held += [(at, (leaf, leaf.value))] if at is not None else [(at, (leaf, name)) for at, name in named(leaf.value)]
+        held += [(at, (leaf, name)) for leaf in row.texts for at, name in named(leaf.value)]
+        for leaf in row.leaves if others else ():
             value = leaf.value
             if isinstance(value, str):
-                for at, name in named(value):
-                    held.append((at, (leaf, name)))
+                held += [(at, (leaf, name)) for at, name in named(value)] if is_stamp(value) else []
             elif value is not None and not isinstance(value, bool) and (other := others.get(str(value))) is not None:
                 held.append((first[other], (leaf, other)))
-            if leaf.inner:
-                held += [(at, (leaf, name)) for key in leaf.inner.split("/") for at, name in named(key)]
+        for leaf in row.nested:
+            held += [(at, (leaf, name)) for at, name in in_keys(leaf.inner)]
         return held
+
+    @once
+    def shared_names(texts: Texts) -> list[tuple[datetime, str, str]]:
+        return [(at, path, name) for path, text in texts for at, name in named(text)]
 
     states = After(data, seen)
     for task in data.tasks:
@@ -92,7 +106,7 @@ def run(data: LeakInput) -> list[Finding]:
             end = must_instant(closed, f"{task.task_id}.closed_at")
             told = [*fact_texts(task), *(("requester/facts/question", fact.question) for fact in task.requester.facts)]
             late |= {(path, name) for path, text in told for at, name in named(text) if at > end}
-        late |= {(path, name) for path, text in shared_texts(data, task) for at, name in named(text) if at > cut}
+        late |= {(path, name) for at, path, name in shared_names(shared_texts(data, task)) if at > cut}
         late |= {(where.path, name) for where, name in states.of(task, cut)}
         for path, name in late:
             found.add(path, f"{_kind(name)} first seen after the cut", [task.task_id])

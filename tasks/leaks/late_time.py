@@ -10,16 +10,17 @@ requester, by the records, named that day. A month alone is no time: it may hold
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from typing import Any
 
 from schemas.task import TaskSpec
 from tasks.leaks._plant import with_field
-from tasks.leaks._states import After, Row, declared_systems, nested, recorded, rows_of, state_leaves
+from tasks.leaks._states import After, Row, declared_systems, nested, once, recorded, rows_of, state_leaves
 from tasks.leaks._times import NO_ZONE, Time, instant, stamps, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import MESSAGES, Found, fact_texts, must_instant, prompt_texts, shared_texts
+from tasks.leaks._walk import MESSAGES, Found, Texts, fact_texts, must_instant, prompt_texts, shared_texts
 
 HANDLED = re.compile(
     r"(?:resolved|closed|solved|refunded|cancell?ed|granted|refused|denied|updated|handled|decided|completed|credited|restored|"
@@ -51,35 +52,36 @@ def run(data: LeakInput) -> list[Finding]:
     spoken = {task.opening.record.kind for task in data.tasks}  # a request's own kind: its texts are people's words
     read: dict[tuple[bool, bool], dict[Any, list[Time]]] = {(a, b): {} for a in (False, True) for b in (False, True)}
     in_path: dict[str, list[Time]] = {}
-    sorts: dict[tuple[str, str, str], tuple[bool, bool] | None] = {}
+    ids: dict[str, list[Time]] = {}
+    sorts: defaultdict[tuple[str, str], dict[str, tuple[bool, bool] | None]] = defaultdict(dict)
 
     def sort_of(row: Row, field: str) -> tuple[bool, bool] | None:
         """(holds stamps, somebody's words) of a field; None where it says what is planned."""
-        key = (row.system, row.kind, field)
-        if key not in sorts:
-            name = f"{row.system}.{row.kind}.{field}"
-            sorts[key] = None if name in planned else (name in dated, field == MESSAGES or row.kind in spoken)
-        return sorts[key]
+        name = f"{row.system}.{row.kind}.{field}"
+        found = None if name in planned else (name in dated, field == MESSAGES or row.kind in spoken)
+        return sorts[row.system, row.kind].setdefault(field, found)
 
     def times(row: Row) -> list[tuple[datetime, tuple[str, Time]]]:
         """(latest reading, (path, time)) of every time in a row, the plans of its fields left out."""
-        said = (
-            [(f"state/{row.system}/{row.kind}", time) for time in times_in(row.record_id)] if row.record_id not in known else []
-        )
+        said: list[tuple[str, Time]] = []
+        of_field = sorts[row.system, row.kind]
+        if row.record_id not in known and row.record_id not in ids:
+            ids[row.record_id] = list(times_in(row.record_id))
+        if row.record_id not in known and ids[row.record_id]:
+            said = [(row.path, time) for time in ids[row.record_id]]
+        for leaf in row.nested:
+            if leaf.inner not in in_path:
+                in_path[leaf.inner] = list(times_in(leaf.inner))
+            if in_path[leaf.inner] and sort_of(row, leaf.field) is not None:
+                said += [(leaf.path, time) for time in in_path[leaf.inner]]
         for leaf in row.leaves:
             value = leaf.value
             # What is an identity's pseudonym as a whole says no time, though its digits may read as one.
-            if not leaf.inner and (value is None or value in known or isinstance(value, bool)):
+            if value is None or value is True or value is False or value in known:
                 continue
-            sort = sort_of(row, leaf.field)
+            sort = of_field[leaf.field] if leaf.field in of_field else sort_of(row, leaf.field)
             if sort is None:
                 continue
-            if leaf.inner:
-                if leaf.inner not in in_path:
-                    in_path[leaf.inner] = list(times_in(leaf.inner))
-                said += [(leaf.path, time) for time in in_path[leaf.inner]]
-                if value is None or value in known or isinstance(value, bool):
-                    continue
             held = read[sort].get(value)
             if held is None:
                 held = read[sort][value] = _times(value, is_stamp=sort[0], spoken=sort[1])
@@ -95,6 +97,10 @@ def run(data: LeakInput) -> list[Finding]:
         if text not in shared:
             shared[text] = list(times_in(text))
         return shared[text]
+
+    @once
+    def configured_times(texts: Texts) -> list[tuple[str, Time]]:
+        return [(path, time) for path, text in texts if path.startswith("systems/") for time in shared_times(text)]
 
     for task in data.tasks:
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
@@ -119,8 +125,8 @@ def run(data: LeakInput) -> list[Finding]:
                         named = {at.date() for turn in turns for said in times_in(turn) for at in said.readings}
                     if named.isdisjoint(at.date() for at in time.readings):
                         found.add(path, "a day after the cut that the requester, by the records, did not name", [task.task_id])
-        for path, text in shared_texts(data, task, skip=declared_systems(task)):
-            if path.startswith("systems/") and any(time.after(cut) for time in shared_times(text)):
+        for path, time in configured_times(shared_texts(data, task, skip=declared_systems(task))):
+            if time.after(cut):
                 found.add(path, "a time after the cut", [task.task_id])
         for name in data.file_times.get(task.task_id, ()):
             if any(time.after(cut) for time in times_in(name)):

@@ -42,10 +42,11 @@ def run(data: LeakInput) -> list[Finding]:
                 seen[f"state/{row.system}/{row.kind}/{field}", f"{name} is {fields[name].known_at}"] = None
             elif name not in fields and plain(field) in telling:
                 seen[f"state/{row.system}/{row.kind}/{field}", f"the field {field} is decided by the handling"] = None
-        for leaf in row.leaves:
-            if leaf.inner and any(plain(key) in telling for key in leaf.inner.split("/")):
+        for leaf in row.nested:
+            if any(plain(key) in telling for key in leaf.inner.split("/")):
                 seen[leaf.path, f"the key {leaf.key} is decided by the handling"] = None
-            if isinstance(leaf.value, str) and names_one(leaf.value):
+        for leaf in row.texts:
+            if names_one(leaf.value):
                 seen[leaf.path, "a text names a field that is decided by the handling"] = None
         return seen
 

@@ -11,9 +11,9 @@ import re
 
 from tasks.leaks._literals import coined, parts_of, plain
 from tasks.leaks._plant import with_text
-from tasks.leaks._states import Parts, Row, declared_systems
+from tasks.leaks._states import Parts, Row, declared_systems, once
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, prompt_texts, shared_texts
+from tasks.leaks._walk import Found, Texts, prompt_texts, shared_texts
 
 GLOSSARY = (
     ("grant approv accept allow", "gewähr genehmig bewillig akzeptiert", "accord approuv accept", "concedid aprobad aceptad"),
@@ -72,16 +72,25 @@ def run(data: LeakInput) -> list[Finding]:
                 held += [f"abroad {code}" for code in _abroad(text, foreign)]
         return held
 
+    names: dict[str, bool] = {}
+
+    def named(name: str) -> bool:
+        """Whether a name (of a field, a record, a path) holds an outcome code."""
+        if name not in names:
+            names[name] = in_text is not None and in_text.search(name) is not None
+        return names[name]
+
     def told(row: Row) -> dict[tuple[str, str], None]:
         """(path, "") where an outcome code stands, (path, own label) where it tells only the task of that outcome, (path, class
         and record) where it tells only the task about that record: elsewhere the word is what a table is looked up for."""
         held: dict[tuple[str, str], None] = {}
-        if in_text is not None and any(in_text.search(name) for name in (row.record_id, *row.fields)):
+        if in_text is not None and any(map(named, (row.record_id, *row.fields))):
             held[row.path, ""] = None
-        for leaf in row.leaves:
-            if leaf.inner and in_text is not None and in_text.search(leaf.inner):
+        for leaf in row.nested:
+            if named(leaf.inner):
                 held[leaf.path, ""] = None
-            if isinstance(leaf.value, str) and len(leaf.value) >= 3:
+        for leaf in row.texts:  # a pseudonym and a stamp are no code
+            if len(leaf.value) >= 3:
                 if leaf.value not in known:
                     known[leaf.value] = said_by(leaf.value)
                 for name in known[leaf.value]:
@@ -111,10 +120,10 @@ def run(data: LeakInput) -> list[Finding]:
                 found.add(path, "the code of the task's own outcome, in capitals", [task.task_id])
             elif own and own in " ".join(text.casefold().split()):
                 found.add(path, "the label of the task's own outcome", [task.task_id])
-        names = [("task_id", task.task_id), ("opening/record", task.opening.record.record_id)]
-        names += [("requester/facts/slots", slot) for fact in task.requester.facts for slot in (*fact.slots, *fact.values)]
-        for path, text in names:
-            if in_text is not None and in_text.search(text):
+        called = [("task_id", task.task_id), ("opening/record", task.opening.record.record_id)]
+        called += [("requester/facts/slots", slot) for fact in task.requester.facts for slot in (*fact.slots, *fact.values)]
+        for path, text in called:
+            if named(text):
                 found.add(path, "an outcome code", [task.task_id])
         for part in parts.of(task):
             for path, label in part:
@@ -141,20 +150,19 @@ def _descriptions(data: LeakInput, in_text: re.Pattern[str], found: Found) -> No
     codes: dict[str, set[str]] = {}
     for code, about in data.code_book.outcomes.items():
         codes.setdefault(about.workflow, set()).add(plain(code))
-    seen: dict[str, set[str]] = {}
-    fields: dict[str, str] = {}
+
+    @once
+    def by_field(texts: Texts) -> dict[str, set[str]]:
+        """Path of a field, or of what lists its values -> the codes that it names."""
+        found_: dict[str, set[str]] = {}
+        for path, text in texts:
+            if path.startswith("systems/") and (said := {plain(m[1]) for m in in_text.finditer(text)}):
+                found_.setdefault(re.sub(r"/\*$|/(?:enum|description)\b.*", "", path), set()).update(said)
+        return found_
+
     for task in data.tasks:
         own = codes.get(task.workflow, set())
-        by_field: dict[str, set[str]] = {}
-        for path, text in shared_texts(data, task):
-            if path.startswith("systems/"):
-                if text not in seen:
-                    seen[text] = {plain(m[1]) for m in in_text.finditer(text)}
-                if path not in fields:
-                    fields[path] = re.sub(r"/\*$|/(?:enum|description)\b.*", "", path)
-                if seen[text]:
-                    by_field.setdefault(fields[path], set()).update(seen[text])
-        for path, named in by_field.items():
+        for path, named in by_field(shared_texts(data, task)).items():
             if len(own) > 1 and len(named & own) == 1:
                 found.add(path, "names one outcome code of the workflow alone", [task.task_id])
 

@@ -17,9 +17,13 @@ def run(data: LeakInput) -> list[Finding]:
     if not any(task.policies for task in data.tasks):
         return [Finding("policy_version", "not_applicable", detail="no task has a policy")]
     texts = _texts(data)
-    rules = Counter((r.id, r.document, r.version, _told(r)) for task in data.tasks for r in task.rules)
+    told = [[_told(rule) for rule in task.rules] for task in data.tasks]
+    pairs = (
+        (rule, words) for task, all_ in zip(data.tasks, told, strict=True) for rule, words in zip(task.rules, all_, strict=True)
+    )
+    rules = Counter((rule.id, rule.document, rule.version, words) for rule, words in pairs)
     usual = {key[:3]: key[3] for key, _ in sorted(rules.items(), key=lambda item: item[1])}
-    for task in data.tasks:
+    for task, words_of_rules in zip(data.tasks, told, strict=True):
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
         shown: dict[str, int] = {}
         clauses: dict[str, set[str]] = {}
@@ -38,12 +42,12 @@ def run(data: LeakInput) -> list[Finding]:
                 found.add(f"policies/{name}", "in force only after the cut", [task.task_id])
             if end is not None and must_instant(end, name) <= cut:
                 found.add(f"policies/{name}", "no longer in force at the cut", [task.task_id])
-        for rule in task.rules:
+        for rule, words in zip(task.rules, words_of_rules, strict=True):
             if rule.document is not None and rule.version is not None and shown.get(rule.document) != rule.version:
                 found.add(f"rules/{rule.id}", f"of {rule.document} v{rule.version}, which the task does not show", [task.task_id])
             if rule.document in clauses and rule.clause is not None and rule.clause not in clauses[rule.document]:
                 found.add(f"rules/{rule.id}", f"of a clause that {rule.document} does not have", [task.task_id])
-            if usual[rule.id, rule.document, rule.version] != _told(rule):
+            if usual[rule.id, rule.document, rule.version] != words:
                 found.add(f"rules/{rule.id}", "other parameters or words than this version has elsewhere", [task.task_id])
     return found.findings()
 

@@ -17,10 +17,10 @@ from collections.abc import Mapping
 
 from schemas.task import TaskSpec
 from tasks.leaks._plant import with_text
-from tasks.leaks._states import Parts, Row
+from tasks.leaks._states import Parts, Row, once
 from tasks.leaks._stock import ENDS, PARAGRAPHS, Gram, Stock
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, grams, prompt_texts, shared_texts, words
+from tasks.leaks._walk import Found, Texts, grams, prompt_texts, shared_texts, words
 
 Place = tuple[str, str, str]
 """Record, path and text of a value."""
@@ -76,8 +76,8 @@ def run(data: LeakInput) -> list[Finding]:
     def told(row: Row) -> dict[Gram, tuple[int, str]]:
         """Runs of some case's later messages that stand in this row -> (records that hold it, path)."""
         held: dict[Gram, tuple[int, str]] = {}
-        for leaf in row.leaves:
-            if isinstance(leaf.value, str) and len(leaf.value) >= SHORTEST:
+        for leaf in row.texts:
+            if len(leaf.value) >= SHORTEST:
                 for gram in grams_of(said_in(leaf.value)) & telling:
                     held[gram] = (1, leaf.path)
         return held
@@ -89,19 +89,24 @@ def run(data: LeakInput) -> list[Finding]:
     shorter = {task_id: {said for text in texts for said in _sentences(text)} for task_id, texts in messages.items()}
     sentences = {task_id: {said for said in own if len(said.split()) >= FEWEST_WORDS} for task_id, own in shorter.items()}
     told_by = Counter(said for own in shorter.values() for said in own)
-    configured: dict[str, str] = {}
+
+    @once
+    def configured(texts: Texts) -> Texts:
+        """What configures the tools, as words in one case."""
+        said = ((path, text) for path, text in texts if path.startswith("systems/") and len(text) >= SHORTEST)
+        return [(path, f" {' '.join(words(text))} ") for path, text in said]
+
     of_words = Counter(word for own in sentences.values() for word in {w for said in own for w in said.split()})
     rare = frozenset(word for word, count in of_words.items() if count <= RARE and len(word) > 2)
 
     def own_words(row: Row) -> dict[str, frozenset[Place]]:
         """Rare word -> (record, path, text) that hold it."""
         held: dict[str, frozenset[Place]] = {}
-        for leaf in row.leaves:
-            if isinstance(leaf.value, str):
-                if leaf.value not in own_of:
-                    own_of[leaf.value] = rare.intersection(said_in(leaf.value))
-                for word in own_of[leaf.value]:
-                    held[word] = held.get(word, frozenset()) | {(leaf.record_id, leaf.path, leaf.value)}
+        for leaf in row.texts:
+            if leaf.value not in own_of:
+                own_of[leaf.value] = rare.intersection(said_in(leaf.value))
+            for word in own_of[leaf.value]:
+                held[word] = held.get(word, frozenset()) | {(leaf.record_id, leaf.path, leaf.value)}
         return held
 
     bags = Parts(data, own_words, lambda first, other: first | other)
@@ -127,11 +132,7 @@ def run(data: LeakInput) -> list[Finding]:
                 whole.add(line)
         if whole:
             texts = [(path, f" {' '.join(words(text))} ") for path, text in prompt_texts(task)]
-            for path, text in shared_texts(data, task):
-                if path.startswith("systems/") and len(text) >= SHORTEST:
-                    if text not in configured:
-                        configured[text] = f" {' '.join(words(text))} "
-                    texts.append((path, configured[text]))
+            texts += configured(shared_texts(data, task))
             paths |= {path for path, text in texts if any(said in text for said in whole)}
         paths |= _nearly(task, [said for said in shorter[task.task_id] if told_by[said] < COMMON], wrote)
         for bag in bags.of(task) if lines else ():
