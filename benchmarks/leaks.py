@@ -20,6 +20,7 @@ import io
 import json
 import multiprocessing
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -157,7 +158,7 @@ def cost(name: str, repeat_to: int) -> int:
     from schemas.plugins import load_plugins
     from tasks.leaks import Leak, run_check
 
-    data, reading = _many(_built(name), repeat_to)
+    data, reading = _many(name, repeat_to)
     total = {False: 0.0, True: 0.0}
     tasks = len(data.tasks)
     print(f"{name}: {tasks} tasks")
@@ -198,39 +199,74 @@ def _built(name: str) -> LeakInput:
     return replace(load(spec), sequences=known.sequences, columns=known.columns, aggregates=aggregates_of(clean.codebook))
 
 
-def _many(data: LeakInput, least: int) -> tuple[LeakInput, list[float]]:
-    """Copies of a set until it has `least` tasks, and the CPU s spent on reading contents so far.
+def _many(name: str, least: int) -> tuple[LeakInput, list[float]]:
+    """Copies of a built set until it has `least` tasks, and the CPU s spent on reading contents so far.
 
-    Each copy has other task ids and pseudonyms, and two in three of the longer words of its texts are its own, so that no row,
-    text or near-duplicate is in two copies. Contents are made when they are asked for, as they are read when a set is built.
+    The copies are made by a process of their own, and this one reads them as a builder does its drafts: what copying takes is no
+    memory of the checks. Contents are made when they are asked for, as they are read when a set is built.
     """
-    from dataclasses import replace
-
-    from schemas.task import Answer, TaskSpec, Trajectory
-
-    copies = max(1, -(-least // len(data.tasks)))
     reading = [0.0]
-    original = data.content
-    contents: dict[str, tuple[int, str]] = {}
+    if not least:
+        data = _built(name)
+        for digest in {d for task in data.tasks for d in (*task.state, *task.policies)}:
+            data.content(digest)  # reading the files is no cost of a check
+        return data, reading
+    from schemas.files import get_content
+    from schemas.paths import taskset_dir
+    from tasks.leaks import LeakInput
+
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "copies.pickle"
+        copying = multiprocessing.get_context("spawn").Process(target=_copy, args=(name, least, path))
+        copying.start()
+        copying.join()
+        if copying.exitcode:
+            raise RuntimeError(f"copying {name} ended with {copying.exitcode}")
+        with path.open("rb") as file:
+            fields, contents = pickle.load(file)
+    folder = taskset_dir(name) / "content"
 
     def content(digest: str) -> Any:
         start = time.process_time()
         number, base = contents.get(digest, (0, digest))
-        value = original(base)
+        value = get_content(folder, base)
         if number:
-            value = json.loads(renamed(json.dumps(value), number))
+            value = json.loads(_renamed(json.dumps(value), number, contents))
         reading[0] += time.process_time() - start
         return value
 
-    def own(match: re.Match[str], number: int) -> str:
-        found = match[0]
-        if len(found) == 8:
-            return hashlib.sha256(f"{number}/{found}".encode()).hexdigest()[:8].upper()
-        contents[mixed := hashlib.sha256(f"{number}/{found}".encode()).hexdigest()] = (number, found)
+    return LeakInput(**fields, content=content), reading
+
+
+def _renamed(text: str, number: int, contents: dict[str, tuple[int, str]]) -> str:
+    """A text with the pseudonyms and digests of copy `number`; `contents` is told of each digest: (copy, original)."""
+
+    def own(match: re.Match[str]) -> str:
+        mixed = hashlib.sha256(f"{number}/{match[0]}".encode()).hexdigest()
+        if len(match[0]) == 8:
+            return mixed[:8].upper()
+        contents[mixed] = (number, match[0])
         return mixed
 
+    return _HEX.sub(own, text) if number else text
+
+
+def _copy(name: str, least: int, path: Path) -> None:
+    """Writes the fields of a LeakInput of `least` tasks, but for the contents, and where each content is a copy of.
+
+    Each copy has other task ids and pseudonyms, and two in three of the longer words of its texts are its own, so that no row,
+    text or near-duplicate is in two copies.
+    """
+    from dataclasses import fields
+
+    from schemas.task import Answer, TaskSpec, Trajectory
+
+    data = _built(name)
+    copies = max(1, -(-least // len(data.tasks)))
+    contents: dict[str, tuple[int, str]] = {}
+
     def renamed(text: str, number: int) -> str:
-        return _HEX.sub(lambda match: own(match, number), text) if number else text
+        return _renamed(text, number, contents)
 
     def reworded(text: str, number: int) -> str:
         return _LONG_WORD.sub(lambda m: m[0] + "xyz"[(len(m[0]) + number) % 3] * number if len(m[0]) % 3 else m[0], text)
@@ -244,41 +280,39 @@ def _many(data: LeakInput, least: int) -> tuple[LeakInput, list[float]]:
     def both(one: Any, number: int) -> Any:
         return json.loads(renamed(json.dumps(one), number))
 
-    if copies == 1:
-        for digest in {d for task in data.tasks for d in (*task.state, *task.policies)}:
-            content(digest)  # reading the files is no cost of a check
-        return data, reading
     numbers = range(copies)
     tasks = [task_of(task, n) if n else task for n in numbers for task in data.tasks][:least]
     kept = {task.task_id for task in tasks}
     later = {n: both({t: list(texts) for t, texts in data.later_messages.items()}, n) for n in numbers}
+    turns = {n: both({t: list(texts) for t, texts in data.requester_turns.items()}, n) for n in numbers}
     answers = [Answer.model_validate_json(renamed(a.model_dump_json(), n)) for n in numbers for a in data.answers.values()]
     files: dict[str, str] = {}
     for n in numbers:
-        for path, text in data.files.items():
-            lined = path.endswith(".jsonl") or n == 0
-            files[path] = files.get(path, "") + (renamed(text, n) if lined else "")
+        for file, text in data.files.items():
+            lined = file.endswith(".jsonl") or n == 0
+            files[file] = files.get(file, "") + (renamed(text, n) if lined else "")
     episodes = [Trajectory.model_validate_json(renamed(e.model_dump_json(), n)) for n in numbers for e in data.trajectories]
-    return (
-        replace(
-            data,
-            tasks=tuple(tasks),
-            content=content,
-            answers={a.task_id: a for a in answers if a.task_id in kept},
-            later_messages={
-                t: tuple(reworded(x, n) for x in texts) for n, by in later.items() for t, texts in by.items() if t in kept
-            },
-            first_seen={renamed(token, n): at for n in numbers for token, at in data.first_seen.items()},
-            groups={
-                g: {t: m for n in numbers for t, m in both(dict(by), n).items() if t in kept} for g, by in data.groups.items()
-            },
-            closed_at={t: at for n in numbers for t, at in both(dict(data.closed_at), n).items() if t in kept},
-            fitted_on={k: tuple(t for n in numbers for t in both(list(v), n) if t in kept) for k, v in data.fitted_on.items()},
-            trajectories=tuple(e for e in episodes if e.task_id in kept),
-            files=files,
-        ),
-        reading,
-    )
+    changed: dict[str, Any] = {
+        "tasks": tuple(tasks),
+        "answers": {a.task_id: a for a in answers if a.task_id in kept},
+        "later_messages": {
+            t: tuple(reworded(x, n) for x in said) for n, by in later.items() for t, said in by.items() if t in kept
+        },
+        "requester_turns": {
+            t: tuple(reworded(x, n) for x in said) for n, by in turns.items() for t, said in by.items() if t in kept
+        },
+        "first_seen": {renamed(token, n): at for n in numbers for token, at in data.first_seen.items()},
+        "groups": {
+            g: {t: m for n in numbers for t, m in both(dict(by), n).items() if t in kept} for g, by in data.groups.items()
+        },
+        "closed_at": {t: at for n in numbers for t, at in both(dict(data.closed_at), n).items() if t in kept},
+        "fitted_on": {k: tuple(t for n in numbers for t in both(list(v), n) if t in kept) for k, v in data.fitted_on.items()},
+        "trajectories": tuple(e for e in episodes if e.task_id in kept),
+        "files": files,
+    }
+    whole = {one.name: changed.get(one.name, getattr(data, one.name)) for one in fields(data) if one.name != "content"}
+    with path.open("wb") as written:
+        pickle.dump((whole, contents), written)
 
 
 _HEX = re.compile(r"(?<![0-9A-Fa-f])(?:[0-9a-f]{64}|(?<=_)[0-9A-F]{8})(?![0-9A-Fa-f])")

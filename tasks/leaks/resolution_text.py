@@ -20,7 +20,7 @@ from tasks.leaks._plant import with_text
 from tasks.leaks._states import Parts, Row, once
 from tasks.leaks._stock import ENDS, PARAGRAPHS, Gram, Stock
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Texts, grams, prompt_texts, shared_texts, words
+from tasks.leaks._walk import MESSAGES, Found, Texts, grams, prompt_texts, shared_texts, words
 
 Place = tuple[str, str, str]
 """Record, path and text of a value."""
@@ -28,7 +28,8 @@ SIZE = 6
 COMMON = 2
 """A run in the later messages of this many cases, or in this many records of a state, is house style."""
 FEWEST = 2
-"""Runs that an opening must share: agents say back one run of the request's own ("from A to B and C"), seldom more."""
+"""Runs that an opening must share: agents say back one run of the request's own ("from A to B and C"), seldom more; and that the
+messages of an earlier case must share, but for a whole sentence: agents ask alike for the same thing."""
 QUOTED = re.compile(r"last comment in request\b.*|^\s*>.*?$|^on .{4,80} wrote:.*", re.IGNORECASE | re.DOTALL | re.MULTILINE)
 """What a message repeats of somebody else's: merge notices, quoted lines and replies."""
 SHORTEST_LINE = 4
@@ -121,9 +122,17 @@ def run(data: LeakInput) -> list[Finding]:
         held = [(path, grams(text, SIZE) & own) for path, text in prompt_texts(task)]
         held += [("trajectories/observations", grams(text, SIZE) & own) for text in episodes.get(task.task_id, ())]
         paths = {path for path, runs in held if len(runs) >= FEWEST and _kept(stock, task, runs) >= FEWEST}
+        earlier = f"state/{task.opening.record.system}/{task.opening.record.kind}/{MESSAGES}"
         for part in parts.of(task):
-            alone = {gram for gram in own & part.keys() if part[gram][0] < COMMON}
-            paths |= {part[gram][1] for gram in alone if not stock.joins(task.task_id, gram)}
+            alone = [gram for gram in own & part.keys() if part[gram][0] < COMMON and not stock.joins(task.task_id, gram)]
+            runs = Counter(part[gram][1] for gram in alone)
+            paths |= {
+                path
+                for gram in alone
+                if not (path := part[gram][1]).startswith(f"{earlier}/")
+                or runs[path] >= FEWEST
+                or " ".join(gram) in sentences[task.task_id]
+            }
         lines = [said for said in sentences[task.task_id] if told_by[said] < COMMON]
         wrote = f" {' '.join(words(' '.join(data.requester_turns.get(task.task_id, ()))))} "
         whole = {f" {said} " for said in shorter[task.task_id] if told_by[said] < COMMON and f" {said} " not in wrote}

@@ -162,3 +162,19 @@ def test_a_field_of_the_cases_own_row_is_not_excused_by_the_codes_of_other_rows(
         data = with_field(data, number, "orders", "order", "status", "shipped" if grant else "placed")
         data = with_field(data, number, "helpdesk", "ticket", "subject", None if grant else "words of their own")
     assert any(path.startswith("keys/") for path in failed("key_presence", data))
+
+
+def test_agents_ask_alike_for_the_same_thing_and_a_whole_sentence_is_an_answer() -> None:
+    others = [f"You will see, we send the order soon: the number follows on day {n}." for n in range(3)]
+    data = answered("I am looking into this. Can you send me the order number? We wrote it all off today.", *others)
+    index, task = 0, data.tasks[0]
+    record = task.opening.record
+
+    def earlier(text: str) -> LeakInput:
+        messages = [{"at": "2024-01-01T00:00:00Z", "from": "agent", "text": text}]
+        part = {record.system: {record.kind: {"TICKET_0000000A": {"messages": messages}}}}
+        changed, digest = with_content(data, part)
+        return with_task(changed, index, lambda t: t.model_copy(update={"state": (*t.state, digest)}))
+
+    assert failed("resolution_text", earlier("Could you send me the order number, please?")) == []
+    assert failed("resolution_text", earlier("Hello. We wrote it all off today.")) == ["state/helpdesk/ticket/messages/*/text"]
