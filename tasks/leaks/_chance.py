@@ -8,6 +8,7 @@ the shuffled outcomes are judged by their own best feature (Westfall and Young),
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -203,10 +204,12 @@ def _share(best: Callable[[Any], Any], found: float, y: Any, strata: Sequence[An
 
 def _coded(values: Sequence[Any], rare: int) -> list[str]:
     texts = [str(value) for value in values]
-    counts: dict[str, int] = {}
-    for text in texts:
-        counts[text] = counts.get(text, 0) + 1
-    return [text if counts[text] >= rare else "(rare)" for text in texts]
+    counts = Counter(texts)
+    seldom = {text for text, count in counts.items() if count < rare}
+    # What fewer than `rare` tasks share in all is no value either: so few tell nothing, and their chi-squared jumps.
+    few = sum(counts[text] for text in seldom) < rare
+    instead = max(sorted(counts), key=counts.__getitem__) if few else "(rare)"
+    return [instead if text in seldom else text for text in texts]
 
 
 def binned(numbers: Sequence[float], bins: int) -> list[int]:

@@ -34,11 +34,12 @@ def run(data: LeakInput) -> list[Finding]:
     for group in groups:
         form = best_feature(_form(group.tasks), group.classes, [0] * len(group.tasks), data.seed)
         findings += _single(group, "form", form, alpha, form is not None and form.strength >= FORM)
-        # Some have many values of few tasks each: none is merged, and how much they tell is counted beyond chance.
-        who = {"organisation": [task.organisation for task in group.tasks]}
-        for name, values, strength in (("with", _with(group.tasks), WITH), ("who", who, WHO)):
-            told = best_feature(values, group.classes, periods(data, group.tasks), data.seed, rare=1)
-            findings += _single(group, name, told, alpha, told is not None and told.beyond >= strength)
+        days = periods(data, group.tasks)
+        goes = best_feature(_with(group.tasks), group.classes, days, data.seed)
+        findings += _single(group, "with", goes, alpha, goes is not None and goes.beyond >= WITH)
+        # Organisations are many and have few tasks each: none is merged, and how much they tell is counted beyond chance.
+        who = best_feature({"organisation": [t.organisation for t in group.tasks]}, group.classes, days, data.seed, rare=1)
+        findings += _single(group, "who", who, alpha, who is not None and who.beyond >= WHO)
     return findings
 
 
