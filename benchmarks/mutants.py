@@ -42,7 +42,7 @@ from schemas.taskset import SideManifest, TaskSet, TaskSetManifest
 MODULES = (
     "rewards.outcome", "rewards.score", "rewards.events", "rewards.path", "rewards.view", "rewards.values", "rewards.rule",
     "rewards.rules.approval", "rewards.rules.exact", "rewards.rules.forbidden", "rewards.rules.limit", "rewards.rules.overdue",
-    "rewards.rules.required_before", "rewards.rules.window",
+    "rewards.rules.required_before", "rewards.rules.shown_before", "rewards.rules.window",
 )  # fmt: skip
 SETS = ("helpdesk_v1", "star_v1")
 WANTED = 0.95

@@ -118,7 +118,8 @@ def _row(case: Case, queries: list[declared.Query], apis: dict[str, declared.Api
         return None
     inputs = {name for query in queries for name in apis[query.api].inputs}
     words = Vocabulary({slot: said for slot, said in spec.requester.slots.items() if slot in inputs}, {})
-    own = requester_of(case, words, spec.requester, values=declared.values_by_slot(queries, apis))
+    lists = declared.lists_by_slot(queries, apis)
+    own = requester_of(case, words, spec.requester, values=declared.values_by_slot(queries, apis), listed=lists)
     return Row(dialogue, {slot: told[slot] for slot in sorted(dialogue.slots)}, own, held_out)
 
 

@@ -107,7 +107,7 @@ def build_plan(spec: Spec, records: Records, key: bytes) -> Plan:
     """Deterministic in its inputs; everything known is minted here, in sorted order."""
     scope = "cross_system" if spec.tokens.scope == "cross_system" else spec.supplier
     minter = Minter(derive(key, "tokens"), scope, spec.tokens.epoch)
-    weeks = shift_weeks(key, spec.supplier, spec.tokens.epoch)
+    weeks = 0 if spec.tokens.dates == "as_recorded" else shift_weeks(key, spec.supplier, spec.tokens.epoch)
     plan = Plan(spec, records.book, minter, derive(key, "references"), 7 * weeks)
     if isinstance(first := records.events["event_ts"].min(), datetime):
         plan.near = first.date()

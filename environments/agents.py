@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from environments.episode import Episode
-from environments.seen import Seen, unseen
+from environments.seen import Seen, asked_in, unseen
 from environments.tool import Tool
 from schemas.episode import EpisodeTrace, Observation, ToolCall
 from schemas.errors import WorldError
@@ -53,17 +53,18 @@ class ReferenceAgent:
         self._calls = [step.call for step in steps]
         self._next = 0
         self._seen = Seen()
+        self._asked = ""
         self._tools: dict[str, Tool] = {}
 
     def start(self, task: TaskSpec, tools: dict[str, Tool], opening: Observation) -> None:
-        self._next, self._tools, self._seen = 0, tools, Seen()
+        self._next, self._tools, self._seen, self._asked = 0, tools, Seen(), ""
 
     def act(self, observation: Observation) -> ToolCall | str:
         """The next call of the reference.
 
         Raises UnseenValue for a value never shown, WorldError for an unknown tool or a reference that does not finish.
         """
-        self._seen.add(observation.text)
+        self._seen.add(observation.text, self._asked)
         if self._next >= len(self._calls):
             raise WorldError("the reference ends without a finishing act")
         call = self._calls[self._next]
@@ -72,6 +73,7 @@ class ReferenceAgent:
             raise WorldError(f"the reference calls {call.tool}, which the task does not have")
         if found := unseen(tool, call.arguments, self._seen):
             raise UnseenValue(call.tool, *found)
+        self._asked = asked_in(tool, call)
         self._next += 1
         return call
 

@@ -1,183 +1,29 @@
-"""What an agent has been shown, and whether a value stands in it: an agent may only use values that it could read off.
-
-Decided conservatively; what counts as shown, and nothing else:
-- texts: whole words in any letter case, digits apart from letters ("7pm" in "at 7 PM"), inside one value of an answer; an id
-  only as a whole. Names of an answer's fields show nothing, and what JSON escapes ("\\n") is read as what it means.
-- whole numbers: the digits standing alone ("450", "1,200"), or the words zero to ninety-nine ("twenty-five" shows neither 20 nor
-  5; "one" as a pronoun shows nothing). Digits inside an id, a time, a date or a longer number show nothing.
-- amounts, which tools take in minor units: also in major units with two decimals in any usual writing ("15.00", "EUR 1.234,50",
-  "1 234.50"), or whole beside a currency ("15 EUR", "$15"). "1.234" is read as nothing: it has two meanings.
-- days, which tools take as YYYY-MM-DD: also day, month name and year, or DD.MM.YYYY. A day without its year, or with slashes, is
-  none.
-- true, false and null need not be seen; a list or object is shown where all that is in it is.
-"""
+"""Whether an agent may make a call: which of its argument values were shown to it (`rewards.seen` says what counts as shown)."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator
-from datetime import date
 from typing import TYPE_CHECKING, Any
+
+from rewards.seen import Seen, Want, days_in, first_unseen, numbers_in, ways
 
 if TYPE_CHECKING:
     from environments.tool import Tool
+    from schemas.episode import ToolCall
 
-_PIECE = re.compile(r"[^\W\d_]+|\d+")
-_WHOLE = re.compile(r"\w+")
-_NAMED = re.compile(r"\b(?=\w*\d)\w*_\w*\b")
-"""An id: its letters and digits are no words and no numbers."""
-_BREAK = " | "
-"""Between two values of an answer: no phrase reaches across it."""
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
-_UNITS = _PIECE.findall(f"zero one two three four five six seven eight nine {_TEENS}")
-_TENS = dict(zip(_PIECE.findall("twenty thirty forty fifty sixty seventy eighty ninety"), range(20, 100, 10), strict=True))
-_IN_WORDS = re.compile(
-    rf"\b(?:({'|'.join(_TENS)})(?:[- ]({'|'.join(_UNITS[1:10])}))?"
-    rf"|({'|'.join(sorted(_UNITS, key=len, reverse=True))}))\b(?![- ]hundred)"
-)
-_PRONOUN = re.compile(
-    r"\b(?:the|this|that|which|no|any|each|every|some|an|another|other|old|new|first|last|next|wrong|right|same) one\b|\bone of\b"
-)
-_MONTHS = {name: n for n, name in enumerate(_PIECE.findall("jan feb mar apr may jun jul aug sep oct nov dec"), start=1)}
-_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
-_DATES = (
-    (re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)"), ("year", "month", "day")),
-    (re.compile(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\d)"), ("day", "month", "year")),
-    (re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}\.?,? (\d{{4}})\b"), ("day", "month", "year")),
-    (re.compile(rf"\b{_MONTH}\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})\b"), ("month", "day", "year")),
-)
-_TIMES = re.compile(r"\b\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
-_CURRENCY = r"(?:[€$£]|\b(?:eur|usd|gbp|euros?|dollars?|pounds?)\b)"
-_AMOUNT = re.compile(
-    r"(?<![\d.,'])(?:\d{1,3}(?:,\d{3})+\.\d\d|\d{1,3}(?:\.\d{3})+,\d\d"
-    r"|\d{1,3}(?:[ '\u00a0\u202f]\d{3})+[.,]\d\d|\d+[.,]\d\d)(?![\d]|[.,']\d)"
-)
-_WHOLE_AMOUNT = re.compile(rf"{_CURRENCY} ?(\d+)(?![\d]|[.,'/:-]\d)|(?<![\d.,'/:-])(\d+) ?{_CURRENCY}")
-_GROUPED = re.compile(r"(?<![\d.,'])\d{1,3}(?:,\d{3})+(?!\d|[.,]\d)")
-_DECIMAL = re.compile(r"\d+(?:[.,']\d+)+")
-_DIGITS = re.compile(r"\d+")
-
-
-def _pieces(text: str) -> str:
-    """Words and numbers of a text in one case between blanks: "7pm, room 450" -> " 7 pm room 450 "."""
-    return f" {' '.join(_PIECE.findall(text.casefold()))} "
-
-
-def _wholes(text: str) -> str:
-    """Words with their digits and underscores in one case between blanks: "7pm, ORDER_1A" -> " 7pm order_1a "."""
-    return f" {' '.join(_WHOLE.findall(text.casefold()))} "
-
-
-def _values(value: Any) -> Iterator[str]:
-    """The values of an answer as text, without the names of its fields."""
-    if isinstance(value, dict):
-        for inner in value.values():
-            yield from _values(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _values(inner)
-    elif value is not None and not isinstance(value, bool):
-        yield str(value)
-
-
-def shown_values(text: str) -> list[str]:
-    """What an observation shows: the values of a JSON object or list, decoded; any other text as it is."""
-    if text[:1] in ("{", "["):
-        try:
-            return list(_values(json.loads(text)))
-        except ValueError:  # it only begins like JSON
-            return [text]
-    return [text]
-
-
-def days_in(text: str) -> set[str]:
-    """The days that a text names with their year, as YYYY-MM-DD."""
-    found = set()
-    for pattern, order in _DATES:
-        for match in pattern.finditer(text.casefold()):
-            part = dict(zip(order, match.groups(), strict=True))
-            month = _MONTHS.get(part["month"][:3]) or int(part["month"])
-            try:
-                found.add(date(int(part["year"]), month, int(part["day"])).isoformat())
-            except ValueError:  # no such day: it shows none
-                continue
-    return found
-
-
-def numbers_in(text: str) -> tuple[set[int], set[int]]:
-    """(whole numbers that stand in a text, amounts in minor units that it gives in major units)."""
-    rest = _NAMED.sub(" ", text.casefold())
-    for pattern in (*(p for p, _ in _DATES), _TIMES):
-        rest = pattern.sub(" | ", rest)
-    amounts = {int(re.sub(r"\D", "", found)) for found in _AMOUNT.findall(rest)}
-    rest = _AMOUNT.sub(" | ", rest)
-    amounts |= {100 * int(before or after) for before, after in _WHOLE_AMOUNT.findall(rest)}
-    whole = {int(found.replace(",", "")) for found in _GROUPED.findall(rest)}
-    rest = _DECIMAL.sub(" | ", _GROUPED.sub(" | ", rest))
-    whole |= {int(found) for found in _DIGITS.findall(rest)}
-    for tens, unit, alone in _IN_WORDS.findall(_PRONOUN.sub(" | ", rest)):
-        whole.add(_UNITS.index(alone) if alone else _TENS[tens] + (_UNITS.index(unit) if unit else 0))
-    return whole, amounts
-
-
-class Seen:
-    """The texts that an agent has been shown, and whether a value stands in one of them."""
-
-    def __init__(self, *texts: str) -> None:
-        self._values: list[list[str]] = []
-        self._texts: list[str] = []
-        self._whole: list[str] = []
-        self._numbers: list[set[int]] = []
-        self._days: list[set[str]] = []
-        for text in texts:
-            self.add(text)
-
-    def add(self, text: str) -> None:
-        values = shown_values(text)
-        self._values.append(values)
-        self._texts.append(_BREAK.join(_pieces(_NAMED.sub(" | ", value)) for value in values))
-        self._whole.append(_BREAK.join(_wholes(value) for value in values))
-
-    def holds(self, value: Any) -> bool:
-        """True if the value stands in a text, as this module says."""
-        if isinstance(value, dict):
-            return all(self.holds(inner) for inner in value.values())
-        if isinstance(value, list):
-            return all(self.holds(inner) for inner in value)
-        if value is None or isinstance(value, bool):
-            return True
-        if isinstance(value, int):
-            return self._number(abs(value))
-        text = str(value)
-        if "_" in text and any(c.isdigit() for c in text):
-            return any(_wholes(text) in shown for shown in self._whole)  # an id: a part of another id is not it
-        pieces = _pieces(text)
-        if not pieces.strip():
-            return any(f" {text} " in shown for shown in self._texts)
-        return any(pieces in shown for shown in self._texts) or (_DAY.fullmatch(text) is not None and self._day(text))
-
-    def _number(self, size: int) -> bool:
-        for values in self._values[len(self._numbers) :]:  # read when first asked for: most texts never are
-            found: set[int] = set()
-            for value in values:
-                found.update(*numbers_in(value))
-            self._numbers.append(found)
-        return any(size in found for found in self._numbers)
-
-    def _day(self, day: str) -> bool:
-        for values in self._values[len(self._days) :]:
-            self._days.append({found for value in values for found in days_in(value)})
-        return any(day in found for found in self._days)
+__all__ = ["Seen", "Want", "asked_in", "days_in", "numbers_in", "unseen", "valued", "ways"]
 
 
 def unseen(tool: Tool, arguments: dict[str, Any], seen: Seen) -> tuple[str, Any] | None:
-    """The first argument whose value was never shown, or None. Free words and values that the schema lists need not be seen."""
-    for name, value in arguments.items():
-        schema = tool.parameters["properties"].get(name, {})
-        if name in tool.prose or ("enum" in schema and value in schema["enum"]):
-            continue
-        if not seen.holds(value):
-            return name, value
-    return None
+    """The first argument whose value was never shown, or None. Free words and the agent's own decisions need not be seen."""
+    name = first_unseen(valued(tool, arguments), tool.chosen, seen)
+    return None if name is None else (name, arguments[name])
+
+
+def valued(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments whose values have to be shown."""
+    return {name: value for name, value in arguments.items() if name not in tool.prose and name not in tool.decisions}
+
+
+def asked_in(tool: Tool, call: ToolCall) -> str:
+    """The message to the requester that a call sends: a yes or no answers it. "" for any other call."""
+    return " ".join(str(call.arguments.get(name, "")) for name in tool.prose) if tool.speaks else ""

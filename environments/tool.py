@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Union
 
 from pydantic import BaseModel
 
+from environments.asking import default_slot_words
+from rewards.seen import Choice
 from schemas.episode import RefusalKind
 from schemas.errors import WorldError
 
@@ -57,6 +59,12 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
+class Decided:
+    """Marks an argument as the agent's own decision (an outcome's code, the reason of a booking): nobody tells it, and it need
+    not have been shown. Any other argument has to, also one that chooses from a list."""
+
+
+@dataclass(frozen=True, slots=True)
 class Between:
     """Inclusive bounds of an integer argument."""
 
@@ -65,6 +73,7 @@ class Between:
 
 
 Prose = Annotated[str, Words()]
+Decision = Annotated[str, Decided()]
 Amount = Annotated[int, Between(1, 10**9)]
 """Money in minor units (590 = 5.90)."""
 Page = Annotated[int, Between(1, 10**6)]
@@ -123,6 +132,14 @@ class Tool:
     returns: tuple[str, ...] | None = ()
     """Single values in its answer that are neither arguments nor fields of the rows that it shows or writes, which a rule may
     name; null = nobody knows beforehand (it answers with what was recorded)."""
+    decisions: tuple[str, ...] = ()
+    """Arguments that are the agent's own decision."""
+    asked_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Argument -> phrases that ask the requester for it; by its name where none are given."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Argument -> the listed value that stands for "the requester does not know"; its description says so."""
+    chosen: Mapping[str, Choice] = field(init=False, repr=False, compare=False)
+    """Arguments that choose from a list, or are true or false, and how their values are said."""
     _specs: dict[str, tuple[str, tuple[Any, ...] | None, int, int]] = field(init=False, repr=False, compare=False)
     _required: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
@@ -130,13 +147,19 @@ class Tool:
         if not self.description.strip():
             raise WorldError(f"tool {self.name} has no description; write a docstring")
         specs = {}
+        chosen = {}
         for name, schema in self.parameters["properties"].items():
             kind = schema["type"]
+            if name not in self.decisions and (kind == "boolean" or (kind == "string" and "enum" in schema)):
+                listed = tuple(schema["enum"]) if "enum" in schema else ("yes", "no")
+                phrases = tuple(self.asked_by.get(name, ())) or default_slot_words(name)
+                chosen[name] = Choice(listed, phrases, self.unknown.get(name, ""))
             enum = tuple(schema["enum"]) if "enum" in schema else None
             low, high = (schema.get("minimum", -MAX_INT), schema.get("maximum", MAX_INT))
             if kind == "string":
                 low, high = schema.get("minLength", 0), schema.get("maxLength", MAX_ID)
             specs[name] = (kind, enum, low, high)
+        object.__setattr__(self, "chosen", chosen)
         object.__setattr__(self, "_specs", specs)
         object.__setattr__(self, "_required", tuple(self.parameters.get("required", ())))
 
@@ -289,31 +312,33 @@ def paged(name: str, rows: list[Any], page: int) -> tuple[list[Any], dict[str, i
     return rows[(page - 1) * PAGE : page * PAGE], {"page": page, "pages": pages, "total": len(rows)}
 
 
-def _argument_schema(name: str, hint: Any, tool: str) -> tuple[dict[str, Any], bool]:
-    """JSON schema of a type hint, and whether it is free words."""
+def _argument_schema(name: str, hint: Any, tool: str) -> tuple[dict[str, Any], type | None]:
+    """JSON schema of a type hint, and Words or Decided where it is marked as such."""
     if typing.get_origin(hint) is Annotated:
         inner, *marks = typing.get_args(hint)
-        schema, prose = _argument_schema(name, inner, tool)
+        schema, kind = _argument_schema(name, inner, tool)
         for mark in marks:
             if isinstance(mark, Words):
-                schema["maxLength"], prose = MAX_PROSE, True
+                schema["maxLength"], kind = MAX_PROSE, Words
+            elif isinstance(mark, Decided):
+                kind = Decided
             elif isinstance(mark, Between):
                 schema["minimum"], schema["maximum"] = mark.low, mark.high
-        return schema, prose
+        return schema, kind
     if typing.get_origin(hint) in (Union, types.UnionType):
         inner = [a for a in typing.get_args(hint) if a is not type(None)]
         if len(inner) == 1:
             return _argument_schema(name, inner[0], tool)
     if typing.get_origin(hint) is Literal:
-        return {"type": "string", "enum": list(typing.get_args(hint))}, False
+        return {"type": "string", "enum": list(typing.get_args(hint))}, None
     if hint is str:
-        return {"type": "string", "maxLength": MAX_ID}, False
+        return {"type": "string", "maxLength": MAX_ID}, None
     if hint is int:
-        return {"type": "integer"}, False
+        return {"type": "integer"}, None
     if hint is bool:
-        return {"type": "boolean"}, False
+        return {"type": "boolean"}, None
     if hint is dict or typing.get_origin(hint) is dict:
-        return {"type": "object"}, False
+        return {"type": "object"}, None
     raise WorldError(f"tool {tool}: argument {name} has a type that has no JSON schema: {hint!r}")
 
 
@@ -356,16 +381,18 @@ def tool(
     description, words = _docstring(function)
     hints = typing.get_type_hints(function, include_extras=True)
     properties: dict[str, Any] = {}
-    required, prose = [], []
+    required, prose, decisions = [], [], []
     for argument, parameter in list(inspect.signature(function).parameters.items())[1:]:
         if argument not in hints or argument not in words:
             raise WorldError(f"tool {name}: argument {argument} needs a type and a line under 'Args:'")
-        schema, free = _argument_schema(argument, hints[argument], name)
+        schema, kind = _argument_schema(argument, hints[argument], name)
         if choices and argument in choices:
             schema = {"type": "string", "enum": list(choices[argument])}
         properties[argument] = {**schema, "description": words[argument]}
-        if free:
+        if kind is Words:
             prose.append(argument)
+        if kind is Decided:
+            decisions.append(argument)
         if parameter.default is inspect.Parameter.empty:
             required.append(argument)
     parameters = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
@@ -373,7 +400,9 @@ def tool(
     def run(context: Context, arguments: dict[str, Any]) -> Any:
         return function(context, **arguments)
 
-    return Tool(name, system, description, parameters, run, effect, finishing, reads, speaks, tuple(prose), returns)
+    return Tool(
+        name, system, description, parameters, run, effect, finishing, reads, speaks, tuple(prose), returns, tuple(decisions)
+    )
 
 
 @dataclass(frozen=True, slots=True)

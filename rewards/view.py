@@ -48,13 +48,16 @@ class JournalView:
     """What the requester can tell, by id."""
     opening: frozenset[str] = frozenset()
     """Words of the opening request, as written."""
+    request: tuple[str, ...] = ()
+    """Subject and text of the opening request."""
 
     @classmethod
     def of_task(cls, task: TaskSpec, base: State) -> JournalView:
         """The view in which the calls of an episode of `task` are judged."""
         words = _WORD.findall(f"{task.opening.subject} {task.opening.text}")
         opening = frozenset({*words, *(word.strip(".-") for word in words)})
-        return cls(base, task.started_at, facts={fact.id: fact for fact in task.requester.facts}, opening=opening)
+        facts = {fact.id: fact for fact in task.requester.facts}
+        return cls(base, task.started_at, facts=facts, opening=opening, request=(task.opening.subject, task.opening.text))
 
     def append(self, entry: JournalEntry) -> int:
         """Takes the next call in and returns its index in the view."""
@@ -79,7 +82,9 @@ class JournalView:
         """A view that grows by itself from here on."""
         by_tool = {tool: list(steps) for tool, steps in self._by_tool.items()}
         changed = {key: list(history) for key, history in self._changed.items()}
-        return JournalView(self.base, self.started_at, list(self.entries), by_tool, changed, self.facts, self.opening)
+        return JournalView(
+            self.base, self.started_at, list(self.entries), by_tool, changed, self.facts, self.opening, self.request
+        )
 
     def calls(self, tool: str, before: int) -> Iterator[tuple[int, JournalEntry]]:
         """Accepted calls of `tool` at steps earlier than `before`, oldest first."""

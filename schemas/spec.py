@@ -61,8 +61,11 @@ class TokenSpec(Frozen):
     key_env: str = "RECORDGYM_TOKEN_KEY"
     """Name of the environment variable that holds the key."""
     epoch: int = 1
+    dates: Literal["shifted", "as_recorded"] = "shifted"
+    """as_recorded: dates are not moved. For records of nobody's real life whose systems hold bare days of a month ("12th"): a
+    shift by weeks would part them from what was said ("May 12")."""
     agreement: Agreement | None = None
-    """Needed by every scope that links sources, or the build stops."""
+    """Needed by every scope that links sources, and by dates that are not moved, or the build stops."""
 
 
 class DeidSpec(Frozen):
@@ -348,6 +351,9 @@ def _cross_faults(raw: dict[str, Any]) -> list[str]:
     scope = tokens.get("scope") if isinstance(tokens, dict) else None
     if scope in ("per_supplier", "cross_system") and raw["tokens"].get("agreement") is None:
         faults.append(f"tokens.agreement: scope {scope!r} links sources and needs a recorded agreement (who, when, purpose)")
+    dates = tokens.get("dates") if isinstance(tokens, dict) else None
+    if dates == "as_recorded" and raw["tokens"].get("agreement") is None:
+        faults.append("tokens.agreement: dates that are not moved need a recorded agreement (who, when, purpose)")
     return faults
 
 

@@ -158,7 +158,8 @@ class ReferenceStep(Frozen):
     required_by: tuple[str, ...] = ()
     """Rule ids that demand this call (the required checks of C4)."""
     derived_from: dict[str, str] = Field(default_factory=dict)
-    """Argument -> where its value was first seen: "opening", "step 2", "fact f1", "policy refunds 2 3.1", "enum", "constant"."""
+    """Argument -> where its value was first seen: "opening", "step 2", "fact f1", "policy refunds 2 3.1"; "decision" of what the
+    agent decides by itself, "constant" of free words and pages."""
 
 
 class ScoreBounds(Frozen):
@@ -189,7 +190,7 @@ class Trajectory(Frozen):
     """JSON text of each tool call."""
 
 
-CERTIFICATE_VERSION = 2
+CERTIFICATE_VERSION = 3
 """Raised when a check is added or comes to mean something else; a task set certified under another version does not load."""
 CHECK_IDS = tuple(f"C{number}" for number in range(1, 19))
 """What a certificate of this version says something about, each once."""

@@ -24,6 +24,7 @@ from tasks import declared
 from tasks.case import Clean, open_clean
 from tasks.certified import CODE, SHARD, Decided, certify_shard, certify_shards, drafts_dir
 from tasks.cut import connect, measure_skew
+from tasks.declared_rules import with_declared_rules
 from tasks.draft import known_values, work_shard
 from tasks.fit import Fit
 from tasks.holdout import SLICES
@@ -64,6 +65,7 @@ def build(spec: Spec, *, workers: int = 0, quiet: bool = False) -> BuildResult:
     made = require_stage(source, "deid")
     if taskset_dir(spec.name).exists() and not taskset_dir(spec.name).is_dir():
         raise StageError(f"{taskset_dir(spec.name)} is a file where a task set belongs; move it away")
+    spec = with_declared_rules(spec, open_clean(source, spec.select))
     drafts, _ = run_stage(_draft_stage(spec, source, made), workers=workers, quiet=quiet)
     manifest, ran = run_stage(task_stage(spec, source, drafts), workers=workers, quiet=quiet)
     folder = taskset_dir(spec.name)
@@ -90,7 +92,7 @@ def _draft_shards(spec: Spec, source: Path) -> list[StageShard]:
     versions = versions_of(clean.policies())
     check_clauses(spec, versions)
     is_declared = any(s.plugin == DECLARED for s in spec.systems)
-    apis = declared.apis_of(clean) if is_declared else {}
+    apis = declared.apis_of(clean, spec) if is_declared else {}
     check_rules(spec, known_of(spec, clean.codebook, apis, versions))
     table = clean.records()
     by_organisation: dict[str, list[str]] = {}

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from environments.seen import Seen
+from rewards.listed import Listed, is_yes_no
 from schemas.spec import OutcomePattern, Spec
 from tasks.case import Case, Clean
 from tasks.requester import normal, surface
@@ -49,6 +50,21 @@ class Api:
     booking: bool
     required: frozenset[str]
     """Inputs that every recorded query gave."""
+    slots: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The spec's words that ask the requester for an input."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Input -> the value of its list that stands for "the requester does not know", as the spec declares it."""
+
+    def listed(self, name: str) -> Listed:
+        """The list from which an input chooses, yes and no of a boolean; () of any other."""
+        given = self.inputs.get(name, {})
+        if given.get("Type") == "Boolean":
+            return ("yes", "no")
+        return tuple(str(c) for c in given.get("Categories", ())) if TYPES.get(given.get("Type", "")) == "enum" else ()
+
+    def given(self, arguments: Mapping[str, Any], texts: Sequence[str]) -> dict[str, Any]:
+        """The arguments as the agent gives them: texts as the requester said them, listed values as they are listed."""
+        return {name: value if self.listed(name) else spoken(value, texts) for name, value in arguments.items()}
 
     def compared(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments that the agent's tool takes: free text and open conditions left out."""
@@ -75,7 +91,8 @@ class Api:
             kind = TYPES.get(given["Type"])
             if kind is None:
                 continue
-            categories = [str(c) for c in given.get("Categories", ())] if kind == "enum" else []
+            categories = list(self.listed(name)) if kind == "enum" else []
+            asks = is_yes_no(self.listed(name)) or name in self.unknown
             inputs.append(
                 {
                     "name": name,
@@ -83,6 +100,8 @@ class Api:
                     "enum": categories,
                     "required": name in self.required,
                     "description": given.get("ReadableName", name),
+                    "asked_by": list(self.slots.get(name, ())) if asks else [],
+                    "unknown": self.unknown.get(name, ""),
                 }
             )
         return {
@@ -97,8 +116,9 @@ def is_condition(value: Any) -> bool:
     return isinstance(value, str) and value.startswith("api.") and value.endswith(")")
 
 
-def apis_of(clean: Clean) -> dict[str, Api]:
-    """Every described interface with the inputs that all its recorded queries gave, by name."""
+def apis_of(clean: Clean, spec: Spec | None = None) -> dict[str, Api]:
+    """Every described interface with the inputs that all its recorded queries gave, by name. `spec`: what says how its inputs are
+    asked for, and what stands for "unknown"."""
     import polars as pl
 
     described = {d["APIName"]: d for d in clean.declarations()}
@@ -112,14 +132,21 @@ def apis_of(clean: Clean) -> dict[str, Api]:
     given: dict[str, Counter[str | None]] = {}
     for kind, name, count in rows.iter_rows():
         given.setdefault(kind, Counter())[name] = count
+    unknown = unknown_of(spec) if spec else {}
     found = {}
     for name in sorted(described):
         inputs = {i["Name"]: i for i in described[name]["input"]}
         counts = given.get(name, Counter())
         asked = counts[None]
         required = frozenset(n for n in inputs if asked and counts[n] == asked)
-        found[name] = Api(name, inputs, REQUEST_TYPE in inputs, required)
+        own = {n: value for n, value in unknown.items() if n in inputs}
+        found[name] = Api(name, inputs, REQUEST_TYPE in inputs, required, spec.requester.slots if spec else {}, own)
     return found
+
+
+def unknown_of(spec: Spec) -> dict[str, str]:
+    """Input -> the value that stands for "the requester does not know": `unknown` in the declared system's config."""
+    return {name: str(value) for system in spec.systems for name, value in system.config.get("unknown", {}).items()}
 
 
 def queries_of(case: Case) -> list[Query]:
@@ -199,21 +226,32 @@ def spoken(value: Any, texts: Sequence[str]) -> Any:
     return next((form for text in texts if (form := surface(text, value)) is not None), value)
 
 
+def written(value: Any) -> str:
+    """A recorded value in words: a boolean is a yes or a no."""
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
 def values_by_slot(queries: Sequence[Query], apis: Mapping[str, Api]) -> dict[str, frozenset[str]]:
     """Argument -> every value that a query of the case gave for it, free text too: what a requester's turn may say."""
     found: dict[str, set[str]] = {}
     for query in queries:
         for name, value in query.arguments.items():
-            if value is None or isinstance(value, bool) or is_condition(value) or name not in apis[query.api].inputs:
+            if value is None or is_condition(value) or name not in apis[query.api].inputs:
                 continue
-            found.setdefault(name, set()).add(str(value))
+            found.setdefault(name, set()).add(written(value))
     return {name: frozenset(values) for name, values in found.items()}
+
+
+def lists_by_slot(queries: Sequence[Query], apis: Mapping[str, Api]) -> dict[str, Listed]:
+    """Argument that chooses from a list -> the list, of the interfaces that the case asked."""
+    return {name: listed for query in queries for name in apis[query.api].inputs if (listed := apis[query.api].listed(name))}
 
 
 def tried(queries: Sequence[Query], made_us: Mapping[str, int], slot: str, value: str, before_us: int | None) -> bool:
     """True if a query made before the instant gave `value` for the argument: what the requester said was acted upon."""
     return any(
-        normal(query.arguments.get(slot)) == normal(value) and (before_us is None or made_us.get(query.record_id, 0) <= before_us)
+        normal(written(query.arguments.get(slot))) == normal(value)
+        and (before_us is None or made_us.get(query.record_id, 0) <= before_us)
         for query in queries
     )
 
@@ -226,7 +264,7 @@ def state_of(system: str, queries: Sequence[Query], apis: Mapping[str, Api], tex
     """
     latest: dict[Any, tuple[str, str, dict[str, Any]]] = {}
     for query in queries:
-        request = {name: spoken(value, texts) for name, value in apis[query.api].compared(query.arguments).items()}
+        request = apis[query.api].given(apis[query.api].compared(query.arguments), texts)
         key = (query.api, query.request_type, tuple(sorted((name, normal(value)) for name, value in request.items())))
         row = {"request": request, "request_type": query.request_type, "item": query.item}
         latest[key] = (query.api, query.record_id, row)

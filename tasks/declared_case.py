@@ -45,6 +45,7 @@ def declared_case(shard: Shard, case: Case) -> None:
         words,
         spec.requester,
         values=declared.values_by_slot(found.queries, apis),
+        listed=declared.lists_by_slot(found.queries, apis),
         decided_us=made.get(found.last.record_id),
         tried=lambda slot, value, before: declared.tried(found.queries, made, slot, value, before),
     )
@@ -130,4 +131,4 @@ def _reference_of(shard: Shard, task: TaskSpec, found: declared.DeclaredCase, ou
 def _query_call(query: declared.Query, api: declared.Api, texts: Sequence[str], *, whole: bool = False) -> ToolCall:
     name = f"{api.name}_{'book' if query.request_type == 'Book' else 'check'}" if api.booking else api.name
     given = api.asked(query.arguments) if whole else api.compared(query.arguments)
-    return ToolCall(tool=name, arguments={n: declared.spoken(v, texts) for n, v in given.items()})
+    return ToolCall(tool=name, arguments=api.given(given, texts))

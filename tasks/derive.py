@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from environments.seen import Seen, unseen
+from environments.seen import Seen, Want, asked_in, unseen, valued, ways
 from rewards.path import compile_rule
 from rewards.rule import Lookup, applies
 from rewards.values import same
@@ -26,6 +26,7 @@ from schemas.task import Fact, ReferenceStep, RuleRef, TaskSpec
 from schemas.taskset import State
 from tasks.choice import singles_out
 from tasks.explore import ASK, Exploration, Found, scalars
+from tasks.labels import labelled
 from tasks.requester import TOKEN, TOKEN_PARTS
 
 if TYPE_CHECKING:
@@ -129,15 +130,15 @@ class Deriver:
         """Plans what `call` needs: what its rules demand before it, and what shows its argument values. Raises Underivable."""
         for rule_id, need in self._demands(call):
             self._plan(need, [rule_id])
-        for name, value in call.arguments.items():
-            self._value(call, name, value, before)
+        for name in call.arguments:
+            self._value(call, name, before)
 
     def unshown(self, calls: Sequence[ToolCall]) -> Underivable | None:
         """The first value of `calls` that nothing shows, whatever their rules demand; None where all are shown."""
         for call in calls:
-            for name, value in call.arguments.items():
+            for name in call.arguments:
                 try:
-                    self._value(call, name, value, None)
+                    self._value(call, name, None)
                 except Underivable as missing:
                     return missing
                 except Broken:  # what shows the value was itself made against a rule: it was made, so it shows
@@ -150,28 +151,44 @@ class Deriver:
             self.planned[key][1].update(required_by)
             return
         source = self._source(call)
+        for earlier in source.after if source is not None else ():
+            self._plan(self.found[earlier].call, (), earlier)
         # A call never shows itself the values that it needs.
         self.require(call, before=source.order if before is None and source is not None else before)
         self.planned[key] = (call, set(required_by))
         self._costs.clear()
 
-    def _value(self, call: ToolCall, name: str, value: Any, before: int | None) -> None:
-        tool = self.tools[call.tool]
-        if name == "page" or unseen(tool, {name: value}, self.opening) is None:
+    def _value(self, call: ToolCall, name: str, before: int | None) -> None:
+        """Plans what shows the value of the argument. Raises Underivable where nothing does."""
+        found = [[want for want in way if not self._has(want, before)] for way in self._ways(call, name)]
+        if any(not way for way in found):
             return
-        for planned, _ in self.planned.values():
-            source = self._source(planned)
-            if source is not None and (before is None or source.order < before) and source.seen.holds(value):
-                return
-        best = self._cheapest(value, before if before is not None else len(self.found))
-        if best is None:
-            raise Underivable(call.tool, name, kind_of(value))
-        self._plan(best.call, (), best.order)
+        limit = before if before is not None else len(self.found)
+        best = [[self._cheapest(want, limit) for want in way] for way in found]
+        whole = [[one for one in way if one is not None] for way in best if None not in way]
+        if not whole:
+            raise Underivable(call.tool, name, kind_of(call.arguments[name]))
+        for source in min(whole, key=lambda way: sum(self._cost(one) for one in way)):
+            self._plan(source.call, (), source.order)
 
-    def _cheapest(self, value: Any, before: int) -> Found | None:
-        """The call that shows `value` for the fewest calls more; the first tried among equals, one that cannot be made itself
-        only where there is no other (planning it then names what it lacks)."""
-        sources = [f for f in self.found[:before] if f.seen.holds(value)]
+    def _ways(self, call: ToolCall, name: str) -> list[tuple[Want, ...]]:
+        """The ways to be shown an argument's value; which page to read, words and decisions need not be."""
+        tool = self.tools[call.tool]
+        if name == "page" or name not in (needed := valued(tool, call.arguments)):
+            return [()]
+        return list(ways(needed, name, tool.chosen))
+
+    def _has(self, want: Want, before: int | None) -> bool:
+        """True if the opening shows it, or a planned call that can be made before."""
+        if self.opening.shows(want):
+            return True
+        sources = (self._source(planned) for planned, _ in self.planned.values())
+        return any(s is not None and (before is None or s.order < before) and s.seen.shows(want) for s in sources)
+
+    def _cheapest(self, want: Want, before: int) -> Found | None:
+        """The call that shows what is wanted for the fewest calls more; the first tried among equals, one that cannot be made
+        itself only where there is no other (planning it then names what it lacks)."""
+        sources = [f for f in self.found[:before] if f.seen.shows(want)]
         return min(sources, key=lambda f: (self._cost(f), f.order)) if sources else None
 
     def _cost(self, source: Found) -> float:
@@ -181,15 +198,25 @@ class Deriver:
             return 0
         if source.order in self._costs:
             return self._costs[source.order]
-        cost = 1.0
-        tool = self.tools[source.call.tool]
-        for name, value in source.call.arguments.items():
-            if name == "page" or unseen(tool, {name: value}, self.opening) is None:
-                continue
-            earlier = self._cheapest(value, source.order)
-            cost += self._cost(earlier) if earlier is not None else inf
+        cost = 1.0 + sum(self._cost(self.found[earlier]) for earlier in source.after)
+        for name in source.call.arguments:
+            cost += min((self._cost_of(way, source.order) for way in self._ways(source.call, name)), default=0)
         self._costs[source.order] = cost
         return cost
+
+    def _cost_of(self, way: Sequence[Want], before: int) -> float:
+        cost = 0.0
+        for want in way:
+            if not self.opening.shows(want):
+                earlier = self._cheapest(want, before)
+                cost += self._cost(earlier) if earlier is not None else inf
+        return cost
+
+    def _can_be_made(self, call: ToolCall) -> bool:
+        """True if calls that can be made themselves show all that it needs."""
+        source = self._source(call)
+        before = source.order if source is not None else len(self.found)
+        return all(min(self._cost_of(way, before) for way in self._ways(call, name)) < inf for name in call.arguments)
 
     def _source(self, call: ToolCall) -> Found | None:
         return next((f for f in self.found if f.call == call), None)
@@ -221,13 +248,18 @@ class Deriver:
                 raise Underivable(name, argument, "looked-up value", f"is given by nothing in {call.tool}")
             arguments[argument] = found
         missing = [p for p in self.tools[name].parameters.get("required", ()) if p not in arguments]
+        met: list[ToolCall] = []
         for filled in self._fillings(name, arguments, missing):
             trial = self.episode.fork()
             trial.step(ToolCall(tool=name, arguments=filled))
             entry = trial.journal.entries[-1]
             result = entry.result if isinstance(entry.result, dict) else {}
             if entry.ok and all(same(result.get(k), v) for k, v in need.returned.items()):
-                return ToolCall(tool=name, arguments=filled)
+                met.append(ToolCall(tool=name, arguments=filled))
+                if name not in self.known:
+                    break
+        if met:  # of several recorded ones, one that can be made with what is shown
+            return next(filter(self._can_be_made, met), met[0]) if len(met) > 1 else met[0]
         if call.tool in self.known:
             raise Broken(rule_id)  # calls of a declared system are recorded: this one was made without the other
         untold = [p for p in missing if not told_values(self.episode.task, p)]
@@ -330,7 +362,7 @@ class Deriver:
             chosen = next((c for c in ready if c[2]), ready[0])
             left.remove(chosen)
             ordered.append(chosen)
-            shown.add(play.step(chosen[0]).observation.text)
+            shown.add(play.step(chosen[0]).observation.text, self._asked(chosen[0]))
         return ordered + [c for c in calls if not c[1]]
 
     def _unseen(self, call: ToolCall, shown: Seen) -> Any:
@@ -375,30 +407,11 @@ class Deriver:
         for call, text in zip(calls, self._play(calls), strict=True):
             if self._unseen(call, shown) is not None:
                 return False
-            shown.add(text)
+            shown.add(text, self._asked(call))
         return True
 
+    def _asked(self, call: ToolCall) -> str:
+        return asked_in(self.tools[call.tool], call)
+
     def _labelled(self, calls: list[Planned]) -> list[ReferenceStep]:
-        play = self.episode.fork()
-        steps = []
-        sources: list[tuple[str, Seen]] = [("opening", self.opening)]
-        answers = {fact.id: fact.answer for fact in self.facts}
-        for index, (call, planned, rules) in enumerate(calls):
-            tool = self.tools[call.tool]
-            derived = {}
-            for name, value in call.arguments.items():
-                schema = tool.parameters["properties"].get(name, {})
-                if name in tool.prose or name == "page":
-                    derived[name] = "constant"
-                    continue
-                where = next((label for label, seen in sources if seen.holds(value)), None)
-                derived[name] = "enum" if "enum" in schema else where or "nowhere"
-            steps.append(ReferenceStep(call=call, planned=planned, required_by=tuple(sorted(rules)), derived_from=derived))
-            text = play.step(call).observation.text
-            sources += [(f"fact {fact}", Seen(answers[fact])) for fact in play.journal.entries[-1].told]
-            if call.tool == "read_policy" and text.startswith("{"):
-                shown = json.loads(text)
-                name = f"policy {shown['document']} {shown['version']}"
-                sources += [(f"{name} {c['clause']}", Seen(c["text"])) for c in shown["clauses"]]
-            sources.append((f"step {index}", Seen(text)))
-        return steps
+        return labelled(self.episode.fork(), [(call, planned, tuple(sorted(rules))) for call, planned, rules in calls])

@@ -154,7 +154,7 @@ def _why(folder: Path, taskset: TaskSet, task: TaskSpec) -> str:
         lines.append(f"  {number}. {step.call.tool}({arguments})  {'planned' if step.planned else 'recorded'}")
         if step.required_by:
             lines.append(f"       demanded by {', '.join(step.required_by)}")
-        sources = {k: v for k, v in step.derived_from.items() if v not in ("constant", "enum")}
+        sources = {k: v for k, v in step.derived_from.items() if v != "constant"}
         lines += [f"       {argument}: from {_source_words(source)}" for argument, source in sources.items()]
     shown = [v.path for v in values(taskset, task)]
     lines.append(
@@ -166,9 +166,8 @@ def _why(folder: Path, taskset: TaskSet, task: TaskSpec) -> str:
 
 def _source_words(source: str) -> str:
     kind, _, rest = source.partition(" ")
-    return {"step": f"what step {rest} showed", "fact": f"the requester's answer {rest}", "opening": "the opening"}.get(
-        kind, source
-    )
+    words = {"step": f"what step {rest} showed", "fact": f"the requester's answer {rest}", "opening": "the opening"}
+    return {**words, "decision": "the agent's own decision"}.get(kind, source)
 
 
 def _first(paths: list[str], task: TaskSpec, answer: Answer) -> list[str]:

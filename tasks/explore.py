@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from environments.seen import Seen
+from environments.seen import Seen, Want, asked_in
 from schemas.episode import ToolCall
 from schemas.files import canonical_json
 from schemas.task import Fact
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MAX_CALLS = 400
 """Reads that the search runs at most in one case."""
 ASK = "reply_to_requester"
+AGAIN = ("the", "another", "yet another", "one more", "a different", "any further", "a new", "the final")
+"""How a question for a slot is put again: no two calls of a path are the same question."""
 WORD = re.compile(r"[^\s,;:()\"']+")
 
 
@@ -35,6 +37,8 @@ class Found:
     seen: Seen = field(repr=False)
     fact: str | None = None
     """Id of the fact that a question brings."""
+    after: tuple[int, ...] = ()
+    """Places of the calls without which it does not show this: what the requester said later is told after what came first."""
 
 
 def atoms_of(text: str) -> frozenset[str]:
@@ -90,6 +94,8 @@ class Exploration:
         start = self.episode.fork()
         for fact in self.facts:
             self._ask(start, fact)
+        self._ask_again(start)
+        self._ask_unknown(start)
         for name, calls in self.known.items():
             for arguments in reversed(calls):  # as they were made: an earlier answer shows what a later call uses
                 if self.tools[name].reads:
@@ -111,8 +117,10 @@ class Exploration:
             old |= fresh
             fresh = new - old
 
-    def _add(self, call: ToolCall, text: str, fact: str | None = None) -> None:
-        self.found.append(Found(call, len(self.found), text, Seen(text), fact))
+    def _add(self, call: ToolCall, text: str, fact: str | None = None, after: tuple[int, ...] = ()) -> None:
+        seen = Seen()
+        seen.add(text, asked_in(self.tools[call.tool], call))
+        self.found.append(Found(call, len(self.found), text, seen, fact, after))
 
     def _ask(self, start: Episode, fact: Fact) -> None:
         if ASK not in self.tools:
@@ -125,15 +133,51 @@ class Exploration:
                 self._add(ToolCall(tool=ASK, arguments={"text": text}), reply.observation.text, fact.id)
                 return
 
+    def _ask_again(self, start: Episode) -> None:
+        """Asks for each slot of which the requester said one value and later another, until all have been told."""
+        giving: dict[str, list[str]] = {}
+        for fact in self.facts:
+            for slot in fact.values:
+                giving.setdefault(slot, []).append(fact.id)
+        for slot, facts in giving.items():
+            if len(facts) < 2 or ASK not in self.tools:
+                continue
+            trial, before = start.fork(), tuple[int, ...]()
+            for number in range(len(facts)):
+                call = ToolCall(tool=ASK, arguments={"text": self._question(slot, number)})
+                text = trial.step(call).observation.text
+                told = [fact for fact in trial.journal.entries[-1].told if fact in facts]
+                if not told:
+                    break
+                known = next((f.order for f in self.found if f.call == call), None)
+                if known is None:
+                    known = len(self.found)
+                    self._add(call, text, told[0], before)
+                before = (*before, known)
+
+    def _ask_unknown(self, start: Episode) -> None:
+        """Asks for every argument of which a system takes "I do not know" for an answer."""
+        asked = [self.tools[tool] for tool, calls in self.known.items() if calls]
+        wanted = {name: choice for tool in asked for name, choice in tool.chosen.items() if choice.unknown}
+        for name, choice in sorted(wanted.items()):
+            call = ToolCall(tool=ASK, arguments={"text": self._question(name)})
+            text = start.fork().step(call).observation.text if ASK in self.tools else ""
+            seen = Seen()
+            seen.add(text, call.arguments["text"])
+            if seen.shows(Want(choice.unknown, choice)):
+                self._add(call, text)
+
+    def _question(self, slot: str, number: int = 0) -> str:
+        """A plain question for a slot: the first, or one of those after it."""
+        named = next(iter(self._slot_words().get(slot, ())), slot.replace("_", " "))
+        return f"Could you tell me {AGAIN[number % len(AGAIN)]} {named}, please?"
+
     def _questions(self, fact: Fact) -> Iterator[str]:
         """The recorded question; where that does not bring the fact (it was volunteered, or its words were few), plain ones by
         slot."""
         if fact.question.strip():
             yield fact.question
-        words = self._slot_words()
-        for slot in fact.slots:
-            named = next(iter(words.get(slot, ())), slot.replace("_", " "))
-            yield f"Could you tell me the {named}, please?"
+        yield from map(self._question, fact.slots)
         if fact.volunteered:
             yield "Is there anything else that I should know?"
 
@@ -151,13 +195,14 @@ class Exploration:
             required = tool.parameters.get("required", ())
             if len(required) != 1 or required[0] in tool.prose:
                 continue
-            schema = tool.parameters["properties"][required[0]]
-            for value in self._candidates(required[0], schema, fresh):
+            for value in self._candidates(required[0], tool, fresh):
                 yield ToolCall(tool=tool.name, arguments={required[0]: value})
 
-    def _candidates(self, name: str, schema: Mapping[str, Any], fresh: set[str]) -> list[Any]:
-        if "enum" in schema:
-            return list(schema["enum"])
+    def _candidates(self, name: str, tool: Tool, fresh: set[str]) -> list[Any]:
+        schema = tool.parameters["properties"][name]
+        if (choice := tool.chosen.get(name)) is not None and "enum" in schema:
+            seen = [Seen(self.episode.opening.text), *(f.seen for f in self.found)]
+            return [value for value in schema["enum"] if any(s.shows(Want(value, choice)) for s in seen)]
         if schema["type"] != "string":
             return []
         if name.endswith("_id"):

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rewards.path import RuleInForce, rules_by_tool
 from rewards.rule import applies
+from rewards.rules.shown_before import judged
+from rewards.seen import Seen, first_unseen
 from rewards.view import JournalView
 from schemas.episode import Frozen, JournalEntry, RowChange, ToolCall
 from schemas.errors import GraderError
@@ -122,6 +124,12 @@ def _judged(
 ) -> Literal["kept", "broken", "untold"] | None:
     """None = the records can show nothing of what the rule demands."""
     parameters: Any = rule.parameters
+    if rule.ref.rule == "shown_before":  # where no message says it, it was said elsewhere: a phone call leaves none
+        said = Seen(*view.request, *(fact.answer for fact in task.requester.facts))
+        for fact in task.requester.facts:
+            said.add(fact.answer, fact.question)
+        given = judged(parameters, view.entries[step].call.arguments)
+        return "kept" if first_unseen(given, parameters.choices(), said) is None else "untold"
     if rule.ref.rule != "required_before":
         return "broken" if rule.rule.check(parameters, view, step) else "kept"
     seen = {recorded_as(need, tools, queries=queries) for need in parameters.needs}

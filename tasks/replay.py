@@ -16,6 +16,7 @@ from schemas.taskset import TaskSet
 from tasks.case import Case, iso
 from tasks.derive import Broken, Deriver, Underivable, kind_of
 from tasks.fit import Act, fit_of, with_broken
+from tasks.labels import CONSTANT, DECISION
 from tasks.prompt import started_us
 from tasks.reference import NoPath, Target, invert
 from tasks.requester import closing, heard_and_told, message_turn_texts
@@ -206,7 +207,7 @@ def _last_us(case: Case) -> int:
 def all_in_opening(answer: Answer) -> bool:
     """True if every argument of the recorded writes and of the finish already stands in the opening."""
     return all(
-        where in ("opening", "enum", "constant") or name == "code"
+        where in ("opening", DECISION, CONSTANT)
         for step in answer.reference
         if not step.planned
         for name, where in step.derived_from.items()

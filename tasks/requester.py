@@ -12,8 +12,11 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from environments.asking import default_slot_words
+from rewards.listed import Listed, answered, is_yes, is_yes_no
+from rewards.listed import spans as listed_words
 from schemas.spec import RequesterOptions
 from schemas.task import Fact, RequesterSpec
 from tasks.case import Case, Turn
@@ -169,18 +172,19 @@ def requester_of(
     options: RequesterOptions,
     *,
     values: Mapping[str, frozenset[str]] | None = None,
+    listed: Mapping[str, Listed] | None = None,
     decided_us: int | None = None,
     tried: Tried = never_tried,
 ) -> RequesterSpec:
     """The requester of a case. `values` adds, for a declared system, what each argument was recorded to be: its surface forms
-    are found in the turns.
+    are found in the turns. `listed`: the list from which an argument chooses; its values are found in whatever words say them.
 
     A turn after the last thing asked that carries no value (thanks, goodbye) is not a fact.
     """
     facts: list[_Told] = []
     dont_know: list[str] = []
     for exchange in exchanges(case, decided_us):
-        made, unknown = _facts_of(exchange, words, values or {}, facts)
+        made, unknown = _facts_of(exchange, words, values or {}, listed or {}, facts)
         facts += made
         dont_know += unknown
     facts = _settled(_with_leftovers(facts), tried)
@@ -215,18 +219,29 @@ class _Told:
     answer: str
     volunteered: bool
     at_us: int | None
+    meant: dict[str, str] = field(default_factory=dict)
+    """Slot -> the value as a system lists it, where its words are others."""
+
+    def means(self, slot: str) -> str:
+        """What two values of a slot are compared by."""
+        return normal(self.meant.get(slot, self.values.get(slot, "")))
 
 
 def _facts_of(
-    exchange: Exchange, words: Vocabulary, values: Mapping[str, frozenset[str]], before: Sequence[_Told]
+    exchange: Exchange,
+    words: Vocabulary,
+    values: Mapping[str, frozenset[str]],
+    listed: Mapping[str, Listed],
+    before: Sequence[_Told],
 ) -> tuple[list[_Told], list[str]]:
     """What one turn tells, part by part, and its "don't know" turns. Where a turn holds two values of a slot, the one that the
     requester had not told `before` is meant ("the airport, not the hospital")."""
     asked = slots_asked(exchange.question, words.slots)
     found = values_in(exchange.answer, words)
-    old = {slot: {normal(t.values[slot]) for t in before if slot in t.values} for slot in values}
-    new = {slot: frozenset(v for v in known if normal(v) not in old[slot]) for slot, known in values.items()}
-    said = {**surface_values(exchange.answer, values), **surface_values(exchange.answer, new)}
+    old = {slot: {t.means(slot) for t in before if slot in t.values} for slot in values}
+    plain = {slot: known for slot, known in values.items() if slot not in listed}
+    new = {slot: frozenset(v for v in known if normal(v) not in old[slot]) for slot, known in plain.items()}
+    said = {**surface_values(exchange.answer, plain), **surface_values(exchange.answer, new)}
     found.update({slot: form for slot, form in said.items() if slot not in found})
     if "delivered" in asked and "delivered" not in found and (date := DATE.search(exchange.answer)):
         found["delivered"] = date[0]
@@ -236,6 +251,8 @@ def _facts_of(
             continue  # "yes" to another question
         start = exchange.answer.find(value)
         spans.append(Span(slot, start, start + len(value)))
+    spans += listed_spans(exchange, values, listed, words.slots, old)
+    meant = {span.slot: span.meant for span in spans if span.meant}
     made: list[_Told] = []
     unknown = []
     for part in tellings(exchange.answer, sound_spans(spans, asked)):
@@ -243,8 +260,10 @@ def _facts_of(
             unknown.append(part.text)
             continue
         question = _asking_for(exchange.question, part.values, words.slots)
-        made.append(_Told(part.values, [], [], question, part.text, exchange.volunteered, exchange.at_us))
-    left = [slot for slot in asked if not any(slot in told.values for told in made)]
+        means = {slot: meant[slot] for slot in part.values if slot in meant}
+        made.append(_Told(part.values, [], [], question, part.text, exchange.volunteered, exchange.at_us, means))
+    # Who does not know what a list is chosen from has not answered it in other words.
+    left = [s for s in asked if not any(s in told.values for told in made) and not (unknown and s in listed)]
     if made and not any(told.values for told in made):
         made[0].asked = left
     elif made and not unknown:
@@ -272,15 +291,15 @@ def _settled(facts: list[_Told], tried: Tried) -> list[_Told]:
     """The facts without what is said again, and without values that the requester put right before anybody had used them."""
     kept: list[_Told] = []
     for told in facts:
-        again = {s for s, v in told.values.items() if any(normal(o.values.get(s, "")) == normal(v) for o in kept)}
+        again = {slot for slot in told.values if any(o.means(slot) == told.means(slot) for o in kept)}
         if told.values and again == set(told.values) and not told.asked:
             continue
         for slot in again:
             del told.values[slot]
-        for slot, value in told.values.items():
+        for slot in told.values:
             for other in kept:
-                old = other.values.get(slot)
-                if old is None or normal(old) == normal(value) or tried(slot, old, told.at_us):
+                old = other.meant.get(slot, other.values.get(slot))
+                if slot not in other.values or other.means(slot) == told.means(slot) or tried(slot, str(old), told.at_us):
                     continue
                 del other.values[slot]  # put right: the later value is what they mean
                 told.question = other.question or told.question
@@ -324,6 +343,29 @@ def surface_values(text: str, values: Mapping[str, frozenset[str]]) -> dict[str,
         said = [form for value in sorted(values[slot]) if (form := surface(text, value))]
         if said:
             found[slot] = max(said, key=lambda s: (len(s), s))
+    return found
+
+
+def listed_spans(
+    exchange: Exchange,
+    values: Mapping[str, frozenset[str]],
+    listed: Mapping[str, Listed],
+    slots: Mapping[str, Sequence[str]],
+    old: Mapping[str, set[str]],
+) -> list[Span]:
+    """Where a turn says one of the recorded values of an argument that chooses from a list: of several the one that was not told
+    before (`old`), then the longest words. A yes or no only to a question that asks for it, or with what it is about."""
+    found = []
+    for slot in sorted(values.keys() & listed.keys()):
+        known = values[slot]
+        if is_yes_no(listed[slot]):
+            words = answered(exchange.question, exchange.answer, tuple(slots.get(slot) or default_slot_words(slot)))
+            said = [(words[0], words[1], value) for value in sorted(known) if words is not None and is_yes(value) == words[2]]
+        else:
+            said = [span for span in listed_words(exchange.answer, listed[slot]) if span[2] in known]
+        if said:
+            start, end, value = max(said, key=lambda s: (normal(s[2]) not in old.get(slot, ()), s[1] - s[0], -s[0]))
+            found.append(Span(slot, start, end, value))
     return found
 
 

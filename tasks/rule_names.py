@@ -124,8 +124,8 @@ def _walk(part: BaseModel, place: str, tool: str, known: Known) -> Iterator[str]
     """The faults of parameters or a piece of them: what a field names is told by its own name, in every rule alike.
 
     tool, request_tool, tools: tools. argument, about, match: arguments of the judged `tool`. when: its arguments and their
-    values. same, told: arguments of the tools in `tools`; what `told` maps them to: slots of the requester. returned: values that
-    some tool in `tools` answers with. system + kind with field, match, time, factors, where: fields of rows.
+    values. listed, numbers: its arguments. same, told: arguments of the tools in `tools`; what `told` maps them to: slots of the
+    requester. returned: values that some tool in `tools` answers with. system + kind with field, match, time, factors, where: fields of rows.
     """
     given = {name: getattr(part, name) for name in type(part).model_fields}
     for name in ("tool", "request_tool"):
@@ -139,6 +139,12 @@ def _walk(part: BaseModel, place: str, tool: str, known: Known) -> Iterator[str]
     for name, values in (given.get("when") or {}).items():
         yield from _argument_faults(name, f"{place}.when", tool, known)
         yield from _value_faults(values, f"{place}.when.{name}", tool, name, known)
+    for name in (*(given.get("listed") or ()), *(given.get("numbers") or ())):
+        yield from _argument_faults(
+            name, f"{place}.listed" if name in (given.get("listed") or ()) else f"{place}.numbers", tool, known
+        )
+    for name, values in (given.get("listed") or {}).items():
+        yield from _value_faults(values, f"{place}.listed.{name}", tool, name, known)
     for key in ("same", "told"):
         for name, to in (given.get(key) or {}).items():
             for other in given.get("tools") or ():

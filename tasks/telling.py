@@ -35,6 +35,8 @@ class Span:
     slot: str
     start: int
     end: int
+    meant: str = ""
+    """The value as a system lists it, where that is not as said: "2 to 4 pm" may mean either end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def sound_spans(spans: Collection[Span], asked: Collection[str]) -> list[Span]:
         size = span.end - span.start
         if any(o.start <= span.start and span.end <= o.end and o.end - o.start > size for o in spans):
             continue
-        twins = [o for o in spans if (o.start, o.end) == (span.start, span.end)]
+        twins = [o for o in spans if (o.start, o.end, o.meant) == (span.start, span.end, span.meant)]
         if span.slot not in asked and any(o.slot in asked for o in twins):
             continue
         found.append(span)

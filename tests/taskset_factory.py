@@ -241,7 +241,7 @@ def _reference(case: Case, ids: Ids, facts: tuple[Fact, ...]) -> tuple[Reference
                 planned=False,
                 order_id=(order, where),
                 amount_minor=(case.amount, amount),
-                reason=(case.reason, "enum"),
+                reason=(case.reason, "decision"),
             )
         if case.code == "order_cancelled":
             path.add("cancel_order", planned=False, order_id=(order, where))
@@ -254,7 +254,7 @@ def _reference(case: Case, ids: Ids, facts: tuple[Fact, ...]) -> tuple[Reference
                 line_id=(line, read),
                 new_sku=(case.asks["sku"], source["sku"]),
             )
-        path.add("resolve", planned=False, code=(case.code, "enum"), about=(order, where))
+        path.add("resolve", planned=False, code=(case.code, "decision"), about=(order, where))
         return tuple(path.steps)
     found = path.add("find_account", planned=True, email=(email, "opening"))
     if case.workflow == "account_recovery":
@@ -279,9 +279,9 @@ def _reference(case: Case, ids: Ids, facts: tuple[Fact, ...]) -> tuple[Reference
                 planned=False,
                 account_id=(account, found),
                 amount_minor=(case.amount, "policy accounts 2 2.1"),
-                reason=(case.reason, "enum"),
+                reason=(case.reason, "decision"),
             )
-    path.add("resolve", planned=False, code=(case.code, "enum"), about=(account, found))
+    path.add("resolve", planned=False, code=(case.code, "decision"), about=(account, found))
     return tuple(path.steps)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from environments.tool import Amount, Context, Effect, Page, System, Tool, clip, paged, refuse, tool
+from environments.tool import Amount, Context, Decision, Effect, Page, System, Tool, clip, paged, refuse, tool
 from schemas.episode import Frozen, RefusalKind
 
 HIDDEN = frozenset({"billing_postcode", "phone"})
@@ -116,7 +116,7 @@ def unlock_account(context: Context, account_id: str) -> Any:
     return {"account_id": account_id, "status": "active"}
 
 
-def grant_credit(context: Context, account_id: str, amount_minor: Amount, reason: str) -> Any:
+def grant_credit(context: Context, account_id: str, amount_minor: Amount, reason: Decision) -> Any:
     """Grants a goodwill credit to an account.
 
     Refuses: not_found if there is no such account.

@@ -29,6 +29,10 @@ class Input(Frozen):
     """Allowed values of an enum."""
     required: bool = False
     description: str = ""
+    asked_by: tuple[str, ...] = ()
+    """Phrases that ask the requester for it: what says whose "yes" a yes is. Empty: by its name."""
+    unknown: str = ""
+    """The value of the list that stands for "the requester does not know"; "" = there is none."""
 
 
 class Declaration(Frozen):
@@ -88,9 +92,22 @@ def _parameters(declaration: Declaration) -> dict[str, Any]:
             schema["enum"] = list(given.enum)
         elif given.type == "string":
             schema["maxLength"] = MAX_ID
-        properties[given.name] = {**schema, "description": given.description or given.name}
+        words = given.description or given.name
+        if given.unknown:
+            if given.unknown not in given.enum:
+                raise WorldError(f"declared system: {declaration.api}.{given.name} lists no {given.unknown[:60]!r}")
+            words = f"{words} ({given.unknown} where the requester does not know)"
+        properties[given.name] = {**schema, "description": words}
     required = [given.name for given in declaration.inputs if given.required]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _said(declaration: Declaration) -> dict[str, Any]:
+    """How its arguments are said: fields of a Tool."""
+    return {
+        "asked_by": {given.name: given.asked_by for given in declaration.inputs if given.asked_by},
+        "unknown": {given.name: given.unknown for given in declaration.inputs if given.unknown},
+    }
 
 
 def _answer(item: Any) -> Any:
@@ -104,7 +121,16 @@ def _query(system: str, declaration: Declaration, name: str, kind: Literal["Chec
         return _answer(recorded_item(context, system, declaration.api, kind, arguments))
 
     said = "checks only and books nothing" if kind else "asks and changes nothing"
-    return Tool(name, system, f"{declaration.description} ({said})", _parameters(declaration), run, reads=True, returns=None)
+    return Tool(
+        name,
+        system,
+        f"{declaration.description} ({said})",
+        _parameters(declaration),
+        run,
+        reads=True,
+        returns=None,
+        **_said(declaration),
+    )
 
 
 def _book(system: str, declaration: Declaration, name: str) -> Tool:
@@ -115,7 +141,16 @@ def _book(system: str, declaration: Declaration, name: str) -> Tool:
         return {**_answer(item), "booking_id": context.state.create(system, booking, dict(arguments))}
 
     effect = Effect(system, booking, "create", None, {given.name: given.name for given in declaration.inputs})
-    return Tool(name, system, f"{declaration.description} (books it)", _parameters(declaration), run, effect, returns=None)
+    return Tool(
+        name,
+        system,
+        f"{declaration.description} (books it)",
+        _parameters(declaration),
+        run,
+        effect,
+        returns=None,
+        **_said(declaration),
+    )
 
 
 def _tools(options: Options, resolve: Callable[[str], Any]) -> list[Tool]:

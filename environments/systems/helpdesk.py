@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from environments.tool import Context, Effect, Page, Prose, System, Tool, clip, paged, refuse, tool
+from environments.tool import Context, Decision, Effect, Page, Prose, System, Tool, clip, paged, refuse, tool
 from schemas.episode import Frozen, RefusalKind
 
 SHOWN_OF_USER = ("name", "email")
@@ -92,7 +92,7 @@ def _finish(context: Context, fields: dict[str, Any]) -> None:
     context.state.update(opened.system, opened.kind, opened.record_id, fields)
 
 
-def resolve(context: Context, code: str, about: str) -> Any:
+def resolve(context: Context, code: Decision, about: str) -> Any:
     """Closes the ticket with a resolution code. This ends the case: do everything else before.
 
     Args:
@@ -103,7 +103,7 @@ def resolve(context: Context, code: str, about: str) -> Any:
     return {"status": "solved", "code": code, "about": about}
 
 
-def resolve_with_answer(context: Context, code: str, answer: dict[str, Any] | None = None) -> Any:
+def resolve_with_answer(context: Context, code: Decision, answer: dict[str, Any] | None = None) -> Any:
     """Closes the case with a resolution code and, where the case asks for one, a typed answer. This ends the case.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from environments.tool import Amount, Context, Effect, Page, System, Tool, clip, paged, refuse, tool
+from environments.tool import Amount, Context, Decision, Effect, Page, System, Tool, clip, paged, refuse, tool
 from schemas.episode import Frozen, RefusalKind
 
 
@@ -46,7 +46,7 @@ def list_payments(context: Context, order_id: str, page: Page = 1) -> Any:
     return {**shown, **place}
 
 
-def create_refund(context: Context, order_id: str, amount_minor: Amount, reason: str) -> Any:
+def create_refund(context: Context, order_id: str, amount_minor: Amount, reason: Decision) -> Any:
     """Refunds part or all of what was paid for an order.
 
     Refuses: not_found if there is no such order, over_limit if less than that is left of the captured payments.

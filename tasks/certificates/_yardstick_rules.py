@@ -17,6 +17,7 @@ AT = "2025-03-22T09:00:00Z"
 ORDER = {"argument": "order", "system": "s", "kind": "order"}
 TIER = {**ORDER, "field": "account", "then": {"system": "s", "kind": "account", "field": "tier"}}
 ACT = {"tool": "act"}
+REQUEST = ("A table", "Friday for 3, parking would be fine: we are parking two cars")
 BASE: dict[str, dict[str, dict[str, Row]]] = {
     "s": {
         "order": {
@@ -53,7 +54,9 @@ def said(rule: str, parameters: Row, entries: Sequence[JournalEntry], facts: Map
     """(records that the violations of the last call show, one tuple each), or "GraderError"."""
     try:
         refs = (RuleRef(id="r", rule=rule, sentence="", parameters={**ACT, **parameters}),)
-        view = JournalView(BASE, AT, facts=facts or {}, opening=frozenset({"A1", "words", "ORDER_0000000A", "NAME_0000000A"}))
+        view = JournalView(
+            BASE, AT, facts=facts or {}, opening=frozenset({"A1", "words", "ORDER_0000000A", "NAME_0000000A"}), request=REQUEST
+        )
         rules = rules_by_tool(refs)
         found = [broken_at(rules, view, view.append(entry)) for entry in entries][-1]
     except GraderError:
@@ -66,6 +69,7 @@ def rule_measures() -> Iterator[tuple[str, Any, Any]]:
         for name, rule, parameters, entries, right in rows:
             yield f"{rule}: {name}", said(rule, parameters, entries), right
     yield from _told()
+    yield from _shown()
     yield from _refused_parameters()
     yield from _view()
 
@@ -311,6 +315,43 @@ def _told() -> Iterator[tuple[str, Any, Any]]:
         yield f"required_before: {value} of the opening as {slot}", found, right
 
 
+def _shown() -> Iterator[tuple[str, Any, Any]]:
+    """Values that nobody said or showed before the call are guesses; others are judged by no `shown_before` rule."""
+    days = ["Thursday", "Friday", "Saturday"]
+    hours = [f"{n} {half}" for half in ("am", "pm") for n in (12, *range(1, 12))]
+    lists: Row = {"listed": {"day": days, "start": hours, "end": hours, "fee": ["Yes", "No"]}, "asked_by": {"fee": ["fee"]},
+                  "unknown": {"fee": "No"}, "numbers": ["size"]}  # fmt: skip
+
+    def says(words: str, question: str = "Well?") -> JournalEntry:
+        return _call("reply_to_requester", text=question, result={"requester": words})
+
+    fee = "Is the fee paid?"
+    cases: tuple[tuple[str, Sequence[JournalEntry], Any], ...] = (
+        ("in the request", [_call("act", day="Friday", size=3)], []),
+        ("nowhere", [_call("act", day="Thursday")], [()]),
+        ("a number nowhere", [_call("act", size=4)], [()]),
+        ("said", [says("Thursday, 4 of us"), _call("act", day="Thursday", size=4)], []),
+        ("said too late", [_call("act", day="Thursday"), says("Thursday"), _call("act", day="Friday")], []),
+        ("of a look-up", [_call("look", result={"free": "Saturday"}), _call("act", day="Saturday")], []),
+        ("by the name of a field", [_call("look", result={"Saturday": 1}), _call("act", day="Saturday")], [()]),
+        ("of a refused call", [_call("look", ok=False, day="Saturday"), _call("act", day="Saturday")], [()]),
+        ("by the agent's own words", [says("Yes.", "Saturday?"), _call("act", day="Saturday")], [()]),
+        ("another argument", [_call("act", code="free", about="X")], []),
+        ("an hour in other words", [says("at 17:00"), _call("act", start="5 pm")], []),
+        ("an hour of two", [says("at 5"), _call("act", start="5 pm")], [()]),
+        ("an end by its length", [says("two hours from 5 pm"), _call("act", start="5 pm", end="7 pm")], []),
+        ("an end by another length", [says("two hours from 5 pm"), _call("act", start="5 pm", end="8 pm")], [()]),
+        ("a yes", [says("Yes, it is.", fee), _call("act", fee="Yes")], []),
+        ("the other of a yes", [says("Yes, it is.", fee), _call("act", fee="No")], [()]),
+        ("a yes to another question", [says("Yes, it is.", "Is it far?"), _call("act", fee="Yes")], [()]),
+        ("not known", [says("I do not know.", fee), _call("act", fee="No")], []),
+        ("not known for the other", [says("I do not know.", fee), _call("act", fee="Yes")], [()]),
+        ("not asked", [_call("act", fee="No")], [()]),
+    )
+    for name, entries, right in cases:
+        yield f"shown_before: {name}", said("shown_before", lists, entries), right
+
+
 def _refused_parameters() -> Iterator[tuple[str, Any, Any]]:
     lookup, rows = {**ORDER, "field": "worth"}, {"system": "s", "kind": "credit", "match": "account", "time": "at"}
     lines = {"system": "s", "kind": "line", "match": "order", "factors": ["count"]}
@@ -333,6 +374,8 @@ def _refused_parameters() -> Iterator[tuple[str, Any, Any]]:
         ("exact", {"argument": "a", "amounts": {"x": 1}}, False), ("exact", {"argument": "a", "field": lookup, "rows": lines}, False),
         ("forbidden", {}, True), ("forbidden", {"state": lookup}, False), ("forbidden", {"values": [1]}, False),
         ("forbidden", {"state": lookup, "values": [1]}, True), ("no_such_rule", {}, False),
+        ("shown_before", {}, False), ("shown_before", {"asked_by": {"a": ["a"]}}, False), ("shown_before", {"numbers": ["a"]}, True),
+        ("shown_before", {"listed": {"a": ["x"]}}, True), ("shown_before", {"numbers": "a"}, False),
     )  # fmt: skip
     for number, (rule, parameters, fits) in enumerate(cases):
         try:
