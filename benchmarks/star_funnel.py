@@ -57,6 +57,10 @@ class Dialogue:
     step: str = "strict"
     unsaid: dict[str, str] = field(default_factory=dict)
     """Identifying argument of the last query that no turn of the user holds -> its value."""
+    listed: set[str] = field(default_factory=set)
+    """Listed arguments of the last query."""
+    untraced: dict[str, str] = field(default_factory=dict)
+    """Of these, those of which no turn of the user holds a trace -> value; funnel.py looks at none."""
     booked: bool = False
     unchecked: bool = False
     """Booked, and no Check before it."""
@@ -134,6 +138,9 @@ def one_dialogue(raw: Mapping[str, Any], types: Mapping[str, Mapping[str, str]],
     kinds = types[tasks[0]]
     asked = {k: v for k, v in found.last.items() if k != "RequestType"}
     found.unsaid = {k: v for k, v in asked.items() if kinds.get(k) in IDENTIFYING and plain(v) and plain(v) not in found.said}
+    listed = {k: v for k, v in asked.items() if kinds.get(k) == "Categorical"}
+    found.listed = set(listed)
+    found.untraced = {k: v for k, v in listed.items() if not v.startswith("api.") and not traced(v, " ".join(turns))}
     long = [plain(v) for v in asked.values() if len(plain(v)) > 2]
     message = " ".join(str(v) for v in (item or {}).values()).lower()
     if len(turns) < 3:
@@ -145,6 +152,32 @@ def one_dialogue(raw: Mapping[str, Any], types: Mapping[str, Mapping[str, str]],
     elif long and all(v in plain(first) for v in long):
         found.step = "trivial"
     return found
+
+
+NUMBERS = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve")
+HOUR = re.compile(r"(\d{1,2}) ?([ap])m")
+FILLERS = frozenset({"hotel", "apartments", "venue", "club", "inn"})
+
+
+def traced(value: str, said: str) -> bool:
+    """True if the words could say a listed value at all, read as loosely as can be: any number that could be the hour or the day, a
+    beginning of the weekday, any word of a name. Yes and no always could."""
+    low = said.lower()
+    if value.lower() in ("yes", "no"):
+        return True
+    if hour := HOUR.fullmatch(value.lower()):
+        number, late = int(hour[1]) % 12, hour[2] == "p"
+        forms = {str(number or 12), NUMBERS[number or 12], str(number + 12 * late), "noon" if late and not number else "midnight"}
+        lasting = re.search(r"\b(?:\d+|one|two|three|four|five)[- ]?(?:hours?|hrs?)\b", low) is not None
+        return lasting or any(re.search(rf"(?<!\d){form}(?!\d)", low) for form in forms)
+    if re.fullmatch(r"\d{1,2}(?:st|nd|rd|th)", value):
+        number = int(value[:-2])
+        words = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth twent thirt".split()
+        return re.search(rf"(?<!\d)0?{number}(?!\d)", low) is not None or any(word in low for word in words)
+    parts = [word for word in re.findall(r"[a-z]+", value.lower()) if len(word) > 2 and word not in FILLERS]
+    return any(word[:4] in low for word in parts) or (
+        value.endswith("day") and re.search(rf"\b{value[:3].lower()}", low) is not None
+    )
 
 
 def why_unsaid_is_shown(one: Dialogue, row: LedgerRow) -> str:
@@ -170,6 +203,12 @@ def why_said_is_not_shown(one: Dialogue, detail: str) -> str:
     """Why the first value that nothing shows counts as said by funnel.py, which looks for it in all turns run together."""
     argument = detail.partition(" (")[0].partition(".")[2]
     value = one.last.get(argument, "")
+    if argument in one.untraced:
+        return "a listed value, which funnel.py does not look at, and of which no turn holds a trace"
+    if argument in one.listed:
+        return (
+            "a listed value, which funnel.py does not look at: other words, a word that fits several, or said of something else"
+        )
     if value.startswith("api."):
         return "an open condition of a type that funnel.py does not look at"
     words = re.findall(r"[a-z]+|\d+", value.lower())
@@ -226,6 +265,13 @@ def main(folder: Path) -> int:
     beyond = Counter(peers[name].step for name in kept - covered)
     met = len(covered) / strict >= 0.9 and len(kept) <= strict
     print(f"\nof the {strict} of the strict count {len(covered)} are tasks: {len(covered) / strict:.3f}, target 0.90 or more")
+    sayable = {name for name, one in peers.items() if one.step == "strict" and not one.untraced}
+    share = len(covered & sayable) / len(sayable)
+    print(
+        f"  without {strict - len(sayable)} of which no turn holds a trace of a listed value (funnel.py looks at none): {len(sayable)},"
+    )
+    print(f"  of these {len(covered & sayable)} are tasks: {share:.3f}")
+    print(f"  tasks with a listed value of which no turn holds a trace: {len(covered - sayable)}")
     excluded = ", ".join(f"{step} {count}" for step, count in sorted(beyond.items())) or "none"
     print(f"tasks that the strict count excludes: {beyond.total()} ({excluded})")
     print(f"tasks in all: {len(kept)} of {strict}, {len(kept) / strict:.3f}, target at most 1.00{'' if met else '   MISS'}")

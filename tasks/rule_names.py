@@ -125,7 +125,8 @@ def _walk(part: BaseModel, place: str, tool: str, known: Known) -> Iterator[str]
 
     tool, request_tool, tools: tools. argument, about, match: arguments of the judged `tool`. when: its arguments and their
     values. listed, numbers: its arguments. same, told: arguments of the tools in `tools`; what `told` maps them to: slots of the
-    requester. returned: values that some tool in `tools` answers with. system + kind with field, match, time, factors, where: fields of rows.
+    requester. returned: values that some tool in `tools` answers with. system + kind with field, match, time, factors, where:
+    fields of rows.
     """
     given = {name: getattr(part, name) for name in type(part).model_fields}
     for name in ("tool", "request_tool"):

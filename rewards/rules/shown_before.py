@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from rewards.rule import Parameters, Rule, RuleTrace
 from rewards.seen import Choice, Seen, first_unseen
 from rewards.view import JournalView
-from schemas.episode import JournalEntry, ToolCall, Violation
+from schemas.episode import JournalEntry, RowRef, ToolCall, Violation
 
 MESSAGE = "reply_to_requester"
 """The tool through which the requester is asked: its answers are read beside its `text`."""
@@ -49,11 +49,13 @@ def sentence(p: ShownBefore) -> str:
 
 
 def check(p: ShownBefore, view: JournalView, step: int) -> list[Violation]:
-    given = judged(p, view.entries[step].call.arguments)
+    entry = view.entries[step]
+    given = judged(p, entry.call.arguments)
     if not given or (name := first_unseen(given, p.choices(), _seen(view, step))) is None:
         return []
     message = f"{p.tool} at step {step} with a guess: {name} was neither said nor shown before"
-    return [Violation(rule="shown_before", step=step, message=message)]
+    written = [RowRef(system=c.system, kind=c.kind, record_id=c.record_id or "") for c in entry.changes]
+    return [Violation(rule="shown_before", step=step, message=message, evidence=(*entry.reads, *written))]
 
 
 def judged(p: ShownBefore, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +74,8 @@ def _seen(view: JournalView, step: int) -> Seen:
 
 _TIME = "2025-03-01T09:00:00Z"
 _DAYS = ["Monday", "Tuesday"]
-_BOOK = JournalEntry(step=1, call=ToolCall(tool="book_room", arguments={"day": "Monday"}), ok=True, clock=_TIME)
+_READ = RowRef(system="rooms", kind="room", record_id="R-1")
+_BOOK = JournalEntry(step=1, call=ToolCall(tool="book_room", arguments={"day": "Monday"}), ok=True, reads=(_READ,), clock=_TIME)
 
 
 def _answered(words: str) -> JournalEntry:

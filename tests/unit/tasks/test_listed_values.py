@@ -141,7 +141,7 @@ def test_words_that_fit_two_values_of_the_list_show_neither() -> None:
 
 def test_what_the_requester_said_later_is_asked_for_after_what_they_said_first() -> None:
     given = {**GIVEN, "Day": "Wednesday"}
-    facts = (*TOLD, fact(3, "We are full then. Can it be later?", "Wednesday, then.", Day="Wednesday"))
+    facts = (*TOLD, fact(3, "Which day would you like?", "Wednesday, then.", Day="Wednesday"))
     episode = task_of(facts, given)
     answer = answer_of(episode, given)
     assert answer.reference[-2].derived_from["Day"] == "fact f3"
