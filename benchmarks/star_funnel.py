@@ -160,8 +160,8 @@ FILLERS = frozenset({"hotel", "apartments", "venue", "club", "inn"})
 
 
 def traced(value: str, said: str) -> bool:
-    """True if the words could say a listed value at all, read as loosely as can be: any number that could be the hour or the day, a
-    beginning of the weekday, any word of a name. Yes and no always could."""
+    """True if the words could say a listed value at all, read as loosely as can be: any number that could be the hour or the day,
+    a beginning of the weekday, any word of a name. Yes and no always could."""
     low = said.lower()
     if value.lower() in ("yes", "no"):
         return True
@@ -172,8 +172,8 @@ def traced(value: str, said: str) -> bool:
         return lasting or any(re.search(rf"(?<!\d){form}(?!\d)", low) for form in forms)
     if re.fullmatch(r"\d{1,2}(?:st|nd|rd|th)", value):
         number = int(value[:-2])
-        words = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth twent thirt".split()
-        return re.search(rf"(?<!\d)0?{number}(?!\d)", low) is not None or any(word in low for word in words)
+        words = r"first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|twent|thirt"
+        return re.search(rf"(?<!\d)0?{number}(?!\d)|{words}", low) is not None
     parts = [word for word in re.findall(r"[a-z]+", value.lower()) if len(word) > 2 and word not in FILLERS]
     return any(word[:4] in low for word in parts) or (
         value.endswith("day") and re.search(rf"\b{value[:3].lower()}", low) is not None
@@ -267,10 +267,8 @@ def main(folder: Path) -> int:
     print(f"\nof the {strict} of the strict count {len(covered)} are tasks: {len(covered) / strict:.3f}, target 0.90 or more")
     sayable = {name for name, one in peers.items() if one.step == "strict" and not one.untraced}
     share = len(covered & sayable) / len(sayable)
-    print(
-        f"  without {strict - len(sayable)} of which no turn holds a trace of a listed value (funnel.py looks at none): {len(sayable)},"
-    )
-    print(f"  of these {len(covered & sayable)} are tasks: {share:.3f}")
+    print(f"  {strict - len(sayable)} rest on a listed value, which funnel.py does not look at, and no turn holds a trace of it")
+    print(f"  of the other {len(sayable)} {len(covered & sayable)} are tasks: {share:.3f}")
     print(f"  tasks with a listed value of which no turn holds a trace: {len(covered - sayable)}")
     excluded = ", ".join(f"{step} {count}" for step, count in sorted(beyond.items())) or "none"
     print(f"tasks that the strict count excludes: {beyond.total()} ({excluded})")

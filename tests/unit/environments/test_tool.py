@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import pytest
 
-from environments.tool import Amount, Context, Prose, Refused, json_fault, paged, tool
+from environments.seen import Seen, unseen
+from environments.tool import Amount, Context, Decision, Prose, Refused, json_fault, paged, tool
 from schemas.errors import WorldError
 
 
@@ -109,3 +110,20 @@ def test_json_is_storable(value: Any) -> None:
 @pytest.mark.parametrize("value", [math.nan, math.inf, "\ud800", {1: 2}, {"a": {1}}, 2**60, [[[[[[[[[1]]]]]]]]], {"\udfff": 1}])
 def test_what_is_no_storable_json_is_named(value: Any) -> None:
     assert json_fault(value)
+
+
+def settle(context: Context, room: str, reason: Decision) -> Any:
+    """Settles what a room owes.
+
+    Args:
+        room: The room.
+        reason: The reason.
+    """
+
+
+def test_an_argument_is_the_agents_own_decision_only_where_its_tool_says_so() -> None:
+    made = tool("rooms", settle, choices={"room": ["R-1", "R-2"], "reason": ["late", "lost"]})
+    assert made.decisions == ("reason",)
+    assert list(made.chosen) == ["room"]
+    assert unseen(made, {"room": "R-1", "reason": "late"}, Seen("the words of nobody")) == ("room", "R-1")
+    assert unseen(made, {"room": "R-1", "reason": "late"}, Seen("R-1, please")) is None

@@ -137,6 +137,13 @@ def test_a_table_of_another_shape_is_a_fault_and_not_a_crash(tmp_path: Path, tab
     assert any(fault.startswith(table) for fault in found)
 
 
+def test_dates_that_are_not_moved_need_an_agreement(tmp_path: Path) -> None:
+    kept = '\n[tokens]\ndates = "as_recorded"\n'
+    assert faults(tmp_path, GOOD + kept)[0].startswith("tokens.agreement: dates that are not moved")
+    signed = kept + 'agreement = { who = "A. Person", when = "2026-01-01", purpose = "a role play" }\n'
+    assert load_spec(write(tmp_path, GOOD + signed)).tokens.dates == "as_recorded"
+
+
 def test_a_missing_spec_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"nowhere\.toml: no such file"):
         load_spec(tmp_path / "nowhere.toml")

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from schemas.errors import SpecError
 from schemas.spec import Spec, load_spec
+from tasks import declared_rules
 from tasks.case import Case, Turn, Write
 from tasks.declared import Api, DeclaredCase, outcome_code, queries_of, screen_case, spoken, state_of, values_by_slot
 
@@ -136,3 +138,29 @@ def test_the_state_holds_the_recorded_queries_and_nothing_else() -> None:
         }
     }
     assert values_by_slot(queries, APIS)["CustomerRequest"] == frozenset({"quiet"})
+
+
+def test_a_listed_value_is_used_as_it_is_listed_however_it_was_said() -> None:
+    given = {"Name": "Old Town Inn", "CustomerName": "sarahbrown"}
+    assert API.given(given, ["the oldtown inn, for Sarah Brown"]) == {"Name": "Old Town Inn", "CustomerName": "Sarah Brown"}
+
+
+def test_every_tool_of_a_declared_system_brings_the_rule_that_guesses_break(spec: Spec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(declared_rules, "apis_of", lambda clean, spec: APIS)
+    none: Any = None
+    plain = spec.model_copy(update={"systems": tuple(s.model_copy(update={"config": {}}) for s in spec.systems)})
+    found = declared_rules.with_declared_rules(plain, none)
+    added = [rule for rule in found.rules if rule.rule == "shown_before"]
+    assert [(rule.id, rule.workflows) for rule in added] == [
+        ("hotel_book_check_uses_what_was_shown", ("hotel_book",)),
+        ("hotel_book_book_uses_what_was_shown", ("hotel_book",)),
+    ]
+    assert added[0].parameters["listed"] == {"Name": ["Hyatt Hotel", "Old Town Inn"], "StartDate": ["15th", "27th"]}
+    assert declared_rules.with_declared_rules(found, none) == found, "a spec that has the rule keeps its own"
+
+
+def test_an_unknown_that_no_interface_lists_is_a_fault_of_the_spec(spec: Spec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(declared_rules, "apis_of", lambda clean, spec: APIS)
+    none: Any = None
+    with pytest.raises(SpecError, match="ApplicationFeePaid"):
+        declared_rules.with_declared_rules(spec, none)

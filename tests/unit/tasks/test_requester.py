@@ -188,3 +188,41 @@ def test_of_two_values_in_one_turn_the_one_not_told_before_is_meant() -> None:
 def test_what_follows_the_decision_is_cut_where_the_records_tell_its_instant_elsewhere() -> None:
     said = case(("r", "help"), ("a", "Which order?"), ("r", "ORDER_1A2B3C4D"), ("a", "Booked."), ("r", "ORDER_99999999 too"))
     assert len(requester_of(said, WORDS, OPTIONS, decided_us=4).facts) == 1
+
+
+LISTS = {
+    "day": ("Monday", "Tuesday", "Wednesday"),
+    "start": tuple(f"{n} pm" for n in range(1, 12)),
+    "end": tuple(f"{n} pm" for n in range(1, 12)),
+    "towed": ("Yes", "No"),
+}
+
+
+def told_of_lists(*said: tuple[str, str], **values: str) -> list[tuple[dict[str, str], str]]:
+    """(values, words) of each fact; `values`: what was recorded of each slot, parted by "|"."""
+    words = Vocabulary({"day": ("which day",), "start": ("what time",), "end": ("until when",), "towed": ("towed",)}, {})
+    recorded = {slot: frozenset(held.split("|")) for slot, held in values.items()}
+    found = requester_of(case(("r", "help"), *said), words, OPTIONS, values=recorded, listed=LISTS)
+    return [(fact.values, fact.answer) for fact in found.facts]
+
+
+def test_a_listed_value_is_a_fact_of_its_slot_in_whatever_words_it_was_said() -> None:
+    found = told_of_lists(("a", "Which day, please?"), ("r", "Tues would do, at 14:00."), day="Tuesday", start="2 pm")
+    assert found == [({"day": "Tues"}, "Tues would do"), ({"start": "14:00"}, "at 14:00.")]
+
+
+def test_both_ends_of_a_range_stay_in_one_telling_for_one_end_alone_says_nothing() -> None:
+    found = told_of_lists(("a", "When?"), ("r", "from 2 to 4 pm"), start="2 pm", end="4 pm")
+    assert found == [({"start": "2 to 4 pm", "end": "2 to 4 pm"}, "from 2 to 4 pm")]
+
+
+def test_a_value_said_again_in_other_words_is_no_new_fact() -> None:
+    found = told_of_lists(("a", "What time?"), ("r", "2 pm"), ("a", "What time?"), ("r", "14:00"), start="2 pm")
+    assert [values for values, _ in found] == [{"start": "2 pm"}]
+
+
+def test_a_yes_is_a_fact_of_what_was_asked_and_of_nothing_else() -> None:
+    assert told_of_lists(("a", "Was it towed?"), ("r", "Nope."), towed="No") == [({"towed": "Nope"}, "Nope.")]
+    assert not any(values for values, _ in told_of_lists(("a", "Are you well?"), ("r", "Nope."), towed="No"))
+    assert not any(values for values, _ in told_of_lists(("a", "Was it towed?"), ("r", "Nope."), towed="Yes"))
+    assert told_of_lists(("a", "Was it towed?"), ("r", "I do not know."), towed="No") == []
