@@ -1,7 +1,8 @@
 """Independent steps in another order, and messages in other words, are still full: work is asked for, not one script.
 
 Two steps depend on one another where one names a value that the other was the first to show (`derived_from`), where a rule
-demands one before the other, or where both write. Other words are the training forms that ask for the same slots.
+demands one before the other, where both write, or where both bring a value of one slot: what the requester said later is told after
+what they said first. Other words are the training forms that ask for the same slots by name.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
+from environments.asking import clauses, phrases_of
 from schemas.episode import ToolCall
 from schemas.task import Fact
 from tasks.certificates._bench import Bench, CertificateCheck, Said
@@ -61,9 +63,11 @@ def _before(bench: Bench) -> list[set[int]]:
     for at, entry in enumerate(entries):
         for fact in entry.told:
             told_at.setdefault(fact, at)
+    facts = {fact.id: fact for fact in bench.task.requester.facts}
+    slots = [{slot for fact in entry.told if fact in facts for slot in facts[fact].values} for entry in entries]
     before: list[set[int]] = []
     for at, step in enumerate(steps):
-        needed: set[int] = set()
+        needed = {i for i in range(at) if slots[i] & slots[at]}
         for source in step.derived_from.values():
             kind, _, name = source.partition(" ")
             if kind == "step" and name.isdigit():
@@ -100,8 +104,11 @@ def _wordings(bench: Bench) -> Iterator[list[ToolCall]]:
 def _form(bench: Bench, fact: Fact, turn: int, said: str) -> str | None:
     """A training form for the first slot that has one other than what was said."""
     asks = bench.forms.get("ask", {})
+    words = {slot: words for ref in bench.task.systems for slot, words in ref.config.get("slots", {}).items()}
     for slot in fact.slots:
-        others: Sequence[str] = [text for text in asks.get(slot, ()) if text not in said]
+        named = phrases_of(slot, words)
+        texts = [text for text in asks.get(slot, ()) if text not in said]
+        others: Sequence[str] = [text for text in texts if any(c.asks and p in c.padded for c in clauses(text) for p in named)]
         if others:
             return others[turn % len(others)]
     return None
