@@ -51,7 +51,7 @@ _DATES = (
     (re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}\.?,? (\d{{4}})\b"), ("day", "month", "year")),
     (re.compile(rf"\b{_MONTH}\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})\b"), ("month", "day", "year")),
 )
-_TIMES = re.compile(r"\b\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
+_TIMES = re.compile(r"(?<![\d:])\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
 _CURRENCY = r"(?:[€$£]|\b(?:eur|usd|gbp|euros?|dollars?|pounds?)\b)"
 _AMOUNT = re.compile(
     r"(?<![\d.,'])(?:\d{1,3}(?:,\d{3})+\.\d\d|\d{1,3}(?:\.\d{3})+,\d\d"

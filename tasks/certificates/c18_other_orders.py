@@ -1,8 +1,8 @@
 """Independent steps in another order, and messages in other words, are still full: work is asked for, not one script.
 
 Two steps depend on one another where one names a value that the other was the first to show (`derived_from`), where a rule
-demands one before the other, where both write, or where both bring a value of one slot: what the requester said later is told after
-what they said first. Other words are the training forms that ask for the same slots by name.
+demands one before the other, where both write, or where both bring a value of one slot: what the requester said later is told
+after what they said first. Other words are the training forms that ask for the same slots by name.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ from environments.seen import Seen, days_in, numbers_in
         (1500, "exactly 15.00 EUR", True),
         (150000, "the total is 1,500.00 EUR", True),
         (1500, "order 11500", False),
+        (14, "2025-03-01T14:05:33Z", False),
+        (33, "at 2025-03-01T14:05:33Z, all 33", True),
         (5, "five people", True),
         (5, "fifteen people", False),
         ("7pm", "at 7 PM please", True),
