@@ -2,13 +2,14 @@
 
 Two steps depend on one another where one names a value that the other was the first to show (`derived_from`), where a rule
 demands one before the other, where both write, or where both bring a value of one slot: what the requester said later is told
-after what they said first. Other words are the training forms that ask for the same slots by name.
+after what they said first. Other words are the training forms that ask for the same slots by name, and
+for nothing else that this requester could tell.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from environments.asking import clauses, phrases_of
 from schemas.episode import ToolCall
@@ -105,13 +106,19 @@ def _form(bench: Bench, fact: Fact, turn: int, said: str) -> str | None:
     """A training form for the first slot that has one other than what was said."""
     asks = bench.forms.get("ask", {})
     words = {slot: words for ref in bench.task.systems for slot, words in ref.config.get("slots", {}).items()}
+    known = {slot for other in bench.task.requester.facts for slot in other.slots}
     for slot in fact.slots:
-        named = phrases_of(slot, words)
-        texts = [text for text in asks.get(slot, ()) if text not in said]
-        others: Sequence[str] = [text for text in texts if any(c.asks and p in c.padded for c in clauses(text) for p in named)]
+        fresh = [(text, _named(text, known, words)) for text in asks.get(slot, ()) if text not in said]
+        others: Sequence[str] = [text for text, named in fresh if slot in named and named <= {*fact.slots}]
         if others:
             return others[turn % len(others)]
     return None
+
+
+def _named(text: str, slots: set[str], words: Mapping[str, Sequence[str]]) -> set[str]:
+    """Those of the slots that a message asks for by name."""
+    asking = [clause.padded for clause in clauses(text) if clause.asks]
+    return {slot for slot in slots if any(phrase in padded for padded in asking for phrase in phrases_of(slot, words))}
 
 
 CHECK = CertificateCheck("C18", run)
