@@ -1,9 +1,9 @@
 """Independent steps in another order, and messages in other words, are still full: work is asked for, not one script.
 
 Two steps depend on one another where one names a value that the other was the first to show (`derived_from`), where a rule
-demands one before the other, where both write, or where both bring a value of one slot: what the requester said later is told
-after what they said first. Other words are the training forms that ask for the same slots by name, and
-for nothing else that this requester could tell.
+demands one before the other, where both write, or where one asks for what the other has brought: what the requester answers
+depends on what they have said. Other words are the training forms that ask for the same slots by name, and for nothing else that
+this requester could tell; a message that brings what was said later before what was said first has no other form.
 """
 
 from __future__ import annotations
@@ -65,10 +65,12 @@ def _before(bench: Bench) -> list[set[int]]:
         for fact in entry.told:
             told_at.setdefault(fact, at)
     facts = {fact.id: fact for fact in bench.task.requester.facts}
-    slots = [{slot for fact in entry.told if fact in facts for slot in facts[fact].values} for entry in entries]
+    told = [set(entry.told) for entry in entries]
+    slots = [{slot for fact in ids if fact in facts for slot in facts[fact].values} for ids in told]
+    alone = [_alone(bench, step.call) if ids else set[str]() for step, ids in zip(steps, told, strict=True)]
     before: list[set[int]] = []
     for at, step in enumerate(steps):
-        needed = {i for i in range(at) if slots[i] & slots[at]}
+        needed = {i for i in range(at) if slots[i] & slots[at] or alone[i] & told[at] or alone[at] & told[i]}
         for source in step.derived_from.values():
             kind, _, name = source.partition(" ")
             if kind == "step" and name.isdigit():
@@ -83,6 +85,13 @@ def _before(bench: Bench) -> list[set[int]]:
     return before
 
 
+def _alone(bench: Bench, call: ToolCall) -> set[str]:
+    """Facts that the message asks for where nothing was asked before; what is volunteered comes with any first answer."""
+    bench.episode.reset(bench.task.task_id, bench.seed)
+    bench.episode.step(call)
+    return set(bench.episode.journal.entries[-1].told) - {f.id for f in bench.task.requester.facts if f.volunteered}
+
+
 def _wordings(bench: Bench) -> Iterator[list[ToolCall]]:
     """The reference with each message replaced by training forms that ask for the slots which it asked for."""
     speak = bench.speaks
@@ -92,7 +101,11 @@ def _wordings(bench: Bench) -> Iterator[list[ToolCall]]:
         calls, changed = list(bench.calls), False
         for at, entry in enumerate(entries):
             asked = [facts[i] for i in entry.told if i in facts and not facts[i].volunteered]
-            if entry.call.tool != speak or not asked:
+            heard = {i for earlier in entries[: at + 1] for i in earlier.told}
+            early = any(
+                i not in heard and _changed(facts[i], fact) for fact in asked for i in list(facts)[: list(facts).index(fact.id)]
+            )
+            if entry.call.tool != speak or not asked or early:
                 continue
             texts = [_form(bench, fact, turn, str(entry.call.arguments.get("text", ""))) for fact in asked]
             if all(texts):
@@ -102,12 +115,17 @@ def _wordings(bench: Bench) -> Iterator[list[ToolCall]]:
             yield calls
 
 
+def _changed(first: Fact, later: Fact) -> bool:
+    """True if both give a value of one slot."""
+    return bool(first.values.keys() & later.values.keys())
+
+
 def _form(bench: Bench, fact: Fact, turn: int, said: str) -> str | None:
-    """A training form for the first slot that has one other than what was said."""
+    """A training form for the first slot that has one other than what was said; of those that it named, if any."""
     asks = bench.forms.get("ask", {})
     words = {slot: words for ref in bench.task.systems for slot, words in ref.config.get("slots", {}).items()}
     known = {slot for other in bench.task.requester.facts for slot in other.slots}
-    for slot in fact.slots:
+    for slot in [slot for slot in fact.slots if slot in _named(said, known, words)] or fact.slots:
         fresh = [(text, _named(text, known, words)) for text in asks.get(slot, ()) if text not in said]
         others: Sequence[str] = [text for text, named in fresh if slot in named and named <= {*fact.slots}]
         if others:
