@@ -45,6 +45,11 @@ class UnseenValue(WorldError):  # noqa: N818 - named by what it reports
         self.tool, self.argument, self.value = tool, argument, value
         super().__init__(f"{tool}.{argument}: its value was never shown")
 
+    def __reduce__(self) -> tuple[type[UnseenValue], tuple[str, str, Any]]:
+        """Made anew from its parts where it travels between processes: a worker whose error cannot be read would seem to have
+        died."""
+        return type(self), (self.tool, self.argument, self.value)
+
 
 class ReferenceAgent:
     """Makes the reference's calls in order, but uses only values that it has been shown."""

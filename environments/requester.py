@@ -181,14 +181,15 @@ def _read_with(vocabulary: Vocabulary, learnt: bool, text: str) -> tuple[_Read, 
 
 
 def _strength(requester: Requester, entry: Askable, read: _Read, told: Mapping[str, None]) -> tuple[int, float] | None:
-    """(0 = asked for by name or by its question, 1 = by what was learnt; how strongly) or None."""
+    """(0 = asked for by name or by its question, 1 = by one like its question that names something else, 2 = by what was learnt;
+    how strongly) or None."""
     if entry.whole:
         like = max(_dice(read.all_words, entry.words), _dice(read.all_grams, entry.grams))
     elif len(read.all_words) < LEAST_WORDS:  # "number" alone is half of "order number?" and asks for neither
         like = 0.0
     else:
         like = max(_dice(read.words, entry.words), _dice(read.grams, entry.grams))
-    if like >= (ALMOST if entry.whole else SIMILAR):
+    if like >= ALMOST or (not entry.whole and like >= SIMILAR and not _names_another(requester, entry, read)):
         return 0, like
     if not read.clause.asks:
         return None
@@ -198,8 +199,18 @@ def _strength(requester: Requester, entry: Askable, read: _Read, told: Mapping[s
         return 0, named + like
     if read.clause.confirms and any(value in read.clause.padded for value in entry.values):
         return 0, like
+    if not entry.whole and like >= SIMILAR:
+        return 1, like
     score = max((requester.learnt.score(slot, read.features) for slot in open_slots), default=float("-inf"))
-    return (1, score) if score >= 0 else None
+    return (2, score) if score >= 0 else None
+
+
+def _names_another(requester: Requester, entry: Askable, read: _Read) -> bool:
+    """True if the clause names a slot that another fact tells, and none of this one's: "At what venue would you like your party?"
+    is near to "On what day would you like your party?", and yet asks for the venue."""
+    if not read.clause.asks or any(p in read.clause.padded for phrases in entry.phrases.values() for p in phrases):
+        return False
+    return any(p in read.clause.padded for other in requester.askable for phrases in other.phrases.values() for p in phrases)
 
 
 def _in_turn(entry: Askable, slot: str, told: Mapping[str, None]) -> bool:

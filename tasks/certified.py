@@ -202,7 +202,7 @@ def certify_shard(work: CertifyWork, folder: Path) -> None:
         placement = Placement(placed, frozenset(work.sides[cluster]))
         certificate, bounds = certify_task(taskset, task, answer, work.proof, placement)
         answer = answer.model_copy(update={"bounds": bounds})
-        trajectory = None if held else _trajectory(taskset, task, answer)
+        trajectory = None if held or not certificate.holds else _trajectory(taskset, task, answer)
         taskset._states.clear()
         done = draft.model_copy(update={"task": task, "answer": answer})
         lines.append(Certified(draft=done, certificate=certificate, trajectory=trajectory))

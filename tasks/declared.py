@@ -3,15 +3,16 @@ a case ended.
 
 The interfaces come from the supplier's own descriptions; no interface is known by name here. Arguments that are free text
 (LongString) are neither compared nor offered: two people never write them alike. Conditions other than equality ("at most 10")
-are no value an agent can give.
+are no value an agent can give. A choice from a list of which nobody ever spoke is one that was left open: it is no part of that
+case's queries, and an agent leaves it out.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from environments.seen import Seen
@@ -41,6 +42,11 @@ class Query:
     order: int
 
 
+def without(queries: Sequence[Query], names: Collection[str]) -> list[Query]:
+    """The queries with these arguments left open."""
+    return [replace(q, arguments={n: v for n, v in q.arguments.items() if n not in names}) for q in queries]
+
+
 @dataclass(frozen=True, slots=True)
 class Api:
     """A query interface as the supplier describes it."""
@@ -49,7 +55,7 @@ class Api:
     inputs: Mapping[str, Mapping[str, Any]]
     booking: bool
     required: frozenset[str]
-    """Inputs that every recorded query gave."""
+    """Inputs that every recorded query gave. (A choice from a list may still be left open: nobody may have made it.)"""
     slots: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The spec's words that ask the requester for an input."""
     unknown: Mapping[str, str] = field(default_factory=dict)
@@ -98,7 +104,7 @@ class Api:
                     "name": name,
                     "type": kind if categories or kind != "enum" else "string",
                     "enum": categories,
-                    "required": name in self.required,
+                    "required": name in self.required and not self.listed(name),
                     "description": given.get("ReadableName", name),
                     "asked_by": list(self.slots.get(name, ())) if asks else [],
                     "unknown": self.unknown.get(name, ""),
@@ -213,9 +219,13 @@ def screen_case(case: Case, spec: Spec, apis: Mapping[str, Api]) -> DeclaredCase
     code = outcome_code(spec.outcomes, task, last.item)
     if code is None:
         return "no_definite_answer"
-    values = [normal(v) for v in last.arguments.values() if len(normal(v)) > 2]
-    opening = normal(turns[0])
-    return DeclaredCase(task, queries, last, code, bool(values) and all(v in opening for v in values))
+    return DeclaredCase(task, queries, last, code, all_in(last.arguments, turns[0]))
+
+
+def all_in(arguments: Mapping[str, Any], opening: str) -> bool:
+    """True if every value longer than two letters or digits stands in the opening, and there are some."""
+    values = [normal(v) for v in arguments.values() if len(normal(v)) > 2]
+    return bool(values) and all(v in normal(opening) for v in values)
 
 
 def spoken(value: Any, texts: Sequence[str]) -> Any:

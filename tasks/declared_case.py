@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from rewards.listed import said
 from schemas.episode import ToolCall
-from schemas.task import TaskSpec
+from schemas.task import RequesterSpec, SystemRef, TaskSpec
 from tasks import declared
 from tasks.case import Case, iso
 from tasks.derive import FINISH
@@ -27,18 +29,18 @@ from tasks.trivial import is_trivial
 
 def declared_case(shard: Shard, case: Case) -> None:
     spec, apis = shard.spec, shard.work.apis
-    found = declared.screen_case(case, spec, apis)
+    screened = declared.screen_case(case, spec, apis)
     task_name = case.last.get(spec.select.options.get("task_field", "task"))
     workflow = task_name if isinstance(task_name, str) else None
     difficulty = difficulty_of(case)
-    if isinstance(found, str):
-        return shard.drop(case, workflow, found, difficulty=difficulty)
+    if isinstance(screened, str):
+        return shard.drop(case, workflow, screened, difficulty=difficulty)
+    found: declared.DeclaredCase = screened
     outcome = shard.clean.codebook.outcomes.get(found.code)
     if outcome is None or case.opening is None or case.requester is None:
         return shard.drop(case, found.workflow, "unknown_code" if outcome is None else "no_opening", difficulty=difficulty)
-    cut = started_us(case)
     inputs = {name for query in found.queries for name in apis[query.api].inputs}
-    words = Vocabulary({slot: said for slot, said in shard.words.slots.items() if slot in inputs}, shard.words.known)
+    words = Vocabulary({slot: texts for slot, texts in shard.words.slots.items() if slot in inputs}, shard.words.known)
     made = _made_us(case)
     requester = requester_of(
         case,
@@ -50,8 +52,6 @@ def declared_case(shard: Shard, case: Case) -> None:
         tried=lambda slot, value, before: declared.tried(found.queries, made, slot, value, before),
     )
     texts = [case.opening.text, *(f.answer for f in requester.facts)]
-    system = declared_system(spec)
-    assert system is not None
     refs = []
     for ref in systems_of(shard):
         if ref.plugin == DECLARED:
@@ -59,6 +59,36 @@ def declared_case(shard: Shard, case: Case) -> None:
             refs.append(ref.model_copy(update={"config": {"declarations": f"content:{digest}", "system": ref.name}}))
         else:
             refs.append(ref)
+    opened: set[str] = set()
+    before = len(shard.fits)
+    while True:
+        del shard.fits[before:]  # of an attempt that something was wanting in
+        task, built = _attempt(shard, case, found, requester, tuple(refs), texts, outcome.outcome_class)
+        wanting = left_open(built, found, apis, task) - opened
+        if not wanting:
+            break
+        opened |= wanting
+        queries = declared.without(found.queries, opened)
+        in_opening = declared.all_in(queries[-1].arguments, case.opening.text)
+        found = replace(found, queries=queries, last=queries[-1], in_opening=in_opening)
+    trivial = is_trivial(spec.select.trivial, generated=False, told=False, stands=found.in_opening)
+    decide_case(shard, case, task, built, trivial=trivial, difficulty=difficulty)
+
+
+def _attempt(
+    shard: Shard,
+    case: Case,
+    found: declared.DeclaredCase,
+    requester: RequesterSpec,
+    refs: tuple[SystemRef, ...],
+    texts: Sequence[str],
+    outcome_class: str,
+) -> tuple[TaskSpec, Built]:
+    """The task that these queries make, and its reference."""
+    spec, apis, system = shard.spec, shard.work.apis, declared_system(shard.spec)
+    assert system is not None
+    assert case.opening is not None
+    cut = started_us(case)
     record_system, record_kind = shard.clean.record
     state = declared.state_of(system, found.queries, apis, texts)
     state.setdefault(record_system, {})[record_kind] = {case.record_id: {}}
@@ -73,7 +103,7 @@ def declared_case(shard: Shard, case: Case) -> None:
         started_at=iso(cut),
         organisation=case.organisation or "",
         opening=opening_of(case, shard.clean.record, {}, {}, cut),
-        systems=tuple(refs),
+        systems=refs,
         state=(shard.put(state),),
         provenance=(shard.put(sources),),
         rules=rules_of(shard, found.workflow, ()),
@@ -82,9 +112,22 @@ def declared_case(shard: Shard, case: Case) -> None:
         weights=spec.reward,
         grades=("no_policy",),
     )
-    built = _reference_of(shard, task, found, outcome.outcome_class, texts)
-    trivial = is_trivial(spec.select.trivial, generated=False, told=False, stands=found.in_opening)
-    decide_case(shard, case, task, built, trivial=trivial, difficulty=difficulty)
+    built = _reference_of(shard, task, found, outcome_class, texts)
+    return task, built
+
+
+def left_open(built: Built, found: declared.DeclaredCase, apis: Mapping[str, declared.Api], task: TaskSpec) -> set[str]:
+    """The argument for want of which there is no reference, where it is a choice from a list of which neither the opening nor any
+    fact speaks: nobody decided it, so neither does the outcome (as fields that no one decided are not compared)."""
+    name = built.lacking
+    listed = apis[found.last.api].listed(name) if name in apis[found.last.api].inputs else ()
+    if built.reason != "underivable" or not listed or len(found.last.arguments) < 2:
+        return set()
+    facts = task.requester.facts
+    spoken_of = any(name in fact.values for fact in facts) or any(
+        said(text, listed) for text in (task.opening.text, *(fact.answer for fact in facts))
+    )
+    return set() if spoken_of else {name}
 
 
 def _sources_of(case: Case, record_id: str) -> dict[str, str]:

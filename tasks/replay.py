@@ -39,6 +39,8 @@ class Built:
     reason: str = ""
     detail: str = ""
     grade: Grade | None = None
+    lacking: str = ""
+    """Argument that is shown by nothing, where the reason is underivable."""
     broken: str = ""
     """Id of the rule whose demand could not be met, "" where none is known that the recorded acts alone do not show."""
     entries: tuple[JournalEntry, ...] = ()
@@ -113,10 +115,10 @@ def _found(
         steps = deriver.steps(writing, finish, reads=reads)
         return _played(taskset, task, _answer(task, outcome_class, finish, targets, steps, answer))
     except Underivable as missing:
-        return Built(reason="underivable", detail=str(missing))
+        return Built(reason="underivable", detail=str(missing), lacking=missing.argument)
     except Broken as broken:
         if (unshown := deriver.unshown((*reads, *writing))) is not None:  # asked before any rule is
-            return Built(reason="underivable", detail=str(unshown))
+            return Built(reason="underivable", detail=str(unshown), lacking=unshown.argument)
         return Built(reason="breaks_rule", detail=str(broken), broken=str(broken))
 
 

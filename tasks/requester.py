@@ -20,6 +20,7 @@ from rewards.listed import spans as listed_words
 from schemas.spec import RequesterOptions
 from schemas.task import Fact, RequesterSpec
 from tasks.case import Case, Turn
+from tasks.completing import completed
 from tasks.telling import BARE, Span, sound_spans, tellings
 
 TOKEN = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
@@ -185,7 +186,7 @@ def requester_of(
     dont_know: list[str] = []
     for exchange in exchanges(case, decided_us):
         made, unknown = _facts_of(exchange, words, values or {}, listed or {}, facts)
-        facts += made
+        facts += _with_completion(made, exchange, values or {}, listed or {}, facts)
         dont_know += unknown
     facts = _settled(_with_leftovers(facts), tried)
     return RequesterSpec(
@@ -269,6 +270,34 @@ def _facts_of(
     elif made and not unknown:
         made[0].leftover = left
     return [t for t in made if t.values or t.asked or t.question or t.volunteered], unknown
+
+
+def _with_completion(
+    made: list[_Told],
+    exchange: Exchange,
+    values: Mapping[str, frozenset[str]],
+    listed: Mapping[str, Listed],
+    before: Sequence[_Told],
+) -> list[_Told]:
+    """The facts of a turn, completed by the listed values that it agrees to (see tasks/completing.py)."""
+    if exchange.volunteered:
+        return made
+    told = frozenset(slot for fact in made for slot in fact.values)
+    found = completed(exchange.message, exchange.answer, values, listed, told)
+    found = {s: v for s, v in found.items() if not any(t.means(s) == normal(v) for t in before if s in t.values)}
+    if not found:
+        return made
+    bare = next((fact for fact in made if not fact.values), None)
+    if bare is None:
+        bare = _Told({}, [], [], exchange.question or exchange.message, exchange.answer, False, exchange.at_us)
+        made = [*made, bare]
+    bare.values = dict(found)
+    bare.meant = dict(found)
+    bare.asked = [slot for slot in bare.asked if slot not in found]
+    bare.answer = f"{bare.answer} ({', '.join(found.values())})"
+    for fact in made:
+        fact.leftover = [slot for slot in fact.leftover if slot not in found]
+    return made
 
 
 def _asking_for(question: str, values: Mapping[str, str], slots: Mapping[str, Sequence[str]]) -> str:

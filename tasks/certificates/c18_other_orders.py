@@ -3,12 +3,14 @@
 Two steps depend on one another where one names a value that the other was the first to show (`derived_from`), where a rule
 demands one before the other, where both write, or where one asks for what the other has brought: what the requester answers
 depends on what they have said. Other words are the training forms that ask for the same slots by name, and for nothing else that
-this requester could tell; a message that brings what was said later before what was said first has no other form.
+this requester could tell, said twice where once does not bring all; a message that brings what was said later before what was
+said first has no other form.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from environments.asking import clauses, phrases_of
@@ -25,11 +27,12 @@ WORDINGS = 2
 def run(bench: Bench) -> Said:
     orders = other_orders(bench)
     for order in orders:
-        if not bench.vary([bench.calls[at] for at in order]).grade.full:
+        calls = [bench.calls[at] for at in order]
+        if not bench.vary(calls).grade.full and not bench.vary(_asked_twice(bench, calls)).grade.full:
             return "failed", f"not full in the order {' '.join(map(str, order))}"
     wordings = list(_wordings(bench))
     for number, calls in enumerate(wordings):
-        if not bench.vary(calls).grade.full:
+        if not bench.vary(calls).grade.full and not bench.vary(_asked_twice(bench, calls)).grade.full:
             return "failed", f"not full in other words ({number})"
     if not orders and not wordings:
         return "not_applicable", "no two steps are independent, and no message has another form"
@@ -109,10 +112,17 @@ def _wordings(bench: Bench) -> Iterator[list[ToolCall]]:
                 continue
             texts = [_form(bench, fact, turn, str(entry.call.arguments.get("text", ""))) for fact in asked]
             if all(texts):
-                calls[at] = ToolCall(tool=entry.call.tool, arguments={"text": " ".join(dict.fromkeys(t for t in texts if t))})
+                new = list(dict.fromkeys(t for t in texts if t))
+                new += _kept(bench, str(entry.call.arguments.get("text", "")), " ".join(new))
+                calls[at] = ToolCall(tool=entry.call.tool, arguments={"text": " ".join(new)})
                 changed = True
         if changed:
             yield calls
+
+
+def _asked_twice(bench: Bench, calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """The calls with each message said again at once: elsewhere, or in other words, two may bring what one brought."""
+    return [again for call in calls for again in ([call, call] if call.tool == bench.speaks else [call])]
 
 
 def _changed(first: Fact, later: Fact) -> bool:
@@ -131,6 +141,13 @@ def _form(bench: Bench, fact: Fact, turn: int, said: str) -> str | None:
         if others:
             return others[turn % len(others)]
     return None
+
+
+def _kept(bench: Bench, said: str, new: str) -> list[str]:
+    """Sentences of a message that ask for something which its other words do not: who does not know was asked for it, too."""
+    words = {slot: words for ref in bench.task.systems for slot, words in ref.config.get("slots", {}).items()}
+    asked = _named(new, set(words), words)
+    return [s for s in re.findall(r"[^.?!]+[.?!]*", said) if _named(s, set(words), words) - asked]
 
 
 def _named(text: str, slots: set[str], words: Mapping[str, Sequence[str]]) -> set[str]:
