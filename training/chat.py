@@ -20,6 +20,7 @@ from typing import Any
 from schemas.episode import Observation, ToolCall
 from training.grammar import Parameter, ToolGrammar
 from training.tokens import (
+    AGAIN,
     CODE,
     COUNTS,
     DAY_FIRST,
@@ -42,9 +43,9 @@ PIECE = re.compile(
 )
 TIMES = 3
 """Times of one record that the later ones are compared with."""
-TEXT_LIMIT = 64
+TEXT_LIMIT = 96
 """Symbols of one free text."""
-OBSERVATION_LIMIT = 240
+OBSERVATION_LIMIT = 280
 """Symbols of one observation; the rest is left out behind MORE (its values can still be pointed to)."""
 
 
@@ -69,13 +70,20 @@ class Memory:
     """Exact value -> slot symbol."""
     numbers: dict[str, dict[Any, int]] = field(default_factory=dict)
     """Identity type -> base value -> number; the roles of a person share the number."""
+    orders: dict[str, list[int]] = field(default_factory=dict)
+    """Identity type -> the numbers in the order in which they are given out; by default 1, 2, ..."""
+    said: set[str] = field(default_factory=set)
+    """Words of the observations before this one."""
+    hearing: set[str] = field(default_factory=set)
+    """Words of this one so far."""
 
     def slot(self, kind: str, base: Any, value: Any, role: str = "") -> str:
         """The slot symbol of `value`, a new one where it was not shown before."""
         if value in self.symbols:
             return self.symbols[value]
         of_kind = self.numbers.setdefault(kind, {})
-        number = of_kind.setdefault(base, len(of_kind) + 1)
+        order = self.orders.get(kind, ())
+        number = of_kind.setdefault(base, order[len(of_kind)] if len(of_kind) < len(order) else len(of_kind) + 1)
         symbol = f"@{kind}{'_' + role if role else ''}_{number}"
         self.shown[symbol], self.symbols[value] = value, symbol
         return symbol
@@ -102,6 +110,8 @@ def slot_type(symbol: str) -> str:
 def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
     """A free text as slots, times, amounts, numbers and lower-case words; unknown words are left out, the rest is limited.
 
+    A word that stood in an earlier observation is followed by AGAIN, an unknown one is AGAIN alone: "the article that the request
+    names" and "the tier that the account has" can be seen so, whatever they are called.
     A vocabulary that is still being made has no words, and then all are kept.
     """
     known = vocabulary.ids if len(vocabulary.ids) > len(SPECIALS) else None
@@ -120,8 +130,13 @@ def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
             out.append(memory.code(piece))
         elif piece.isdigit():
             out.append(number(int(piece)))
-        elif known is None or f"w:{piece.lower()}" in known:
-            out.append(f"w:{piece.lower()}")
+        else:
+            word = piece.lower()
+            if known is None or f"w:{word}" in known:
+                out.append(f"w:{word}")
+            if known is not None and word in memory.said and word not in vocabulary.common:
+                out.append(AGAIN)
+            memory.hearing.add(word)
     return out if known is None else out[:TEXT_LIMIT]
 
 
@@ -233,6 +248,8 @@ def observation_symbols(observation: Observation, memory: Memory, vocabulary: Vo
 def text_symbols(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> list[str]:
     """`observation_symbols` of an accepted call's text, as trajectories hold it."""
     parts = render(text, memory, vocabulary, source)
+    memory.said |= memory.hearing
+    memory.hearing.clear()
     flat = [symbol for path, symbols in parts if path not in vocabulary.constant_paths for symbol in symbols]
     known = [symbol for symbol in flat if symbol in vocabulary or not symbol.startswith("w:")]
     return ["o:text", *known] if len(known) <= OBSERVATION_LIMIT else ["o:text", *known[:OBSERVATION_LIMIT], MORE]

@@ -42,8 +42,10 @@ class Config:
     min_count: int = 5
     """Training occurrences below which a word of a request is left out of the vocabulary."""
 
-    warm_epochs: int = 8
+    warm_epochs: int = 14
     """Passes over the warm-start episodes; few make a deliberately weak start."""
+    warm_detours: float = 0.3
+    """Chance, before each step of an imitated episode, of a harmless call that is read and not imitated."""
     warm_share: float = 1.0
     """Share in (0, 1] of the training tasks whose reference episodes may be imitated."""
     warm_lr: float = 2e-3

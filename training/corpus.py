@@ -37,6 +37,8 @@ CONSTANTS = 48
 """Constants kept of one argument, most used first."""
 EXTRA_FORMS = 48
 """Sentences of reference messages that ask for no known slot, most used first."""
+COMMON = 0.1
+"""Share of the requests above which a word is common."""
 CONSTANT_AFTER = 20
 """A key whose rendering is the same in at least so many observations tells nothing and is left out."""
 
@@ -67,10 +69,14 @@ class _Census:
         self.types: dict[str, set[str]] = {}
         self.constants: dict[str, Counter[str]] = {}
         self.messages: Counter[str] = Counter()
+        self.openings: Counter[str] = Counter()
 
     def observe(self, text: str, memory: Memory, source: str) -> None:
         by_path: dict[str, list[str]] = {}
-        for path, symbols in render(text, memory, self.loose, source):
+        parts = render(text, memory, self.loose, source)
+        if source == "opening":
+            self.openings.update({s[2:] for _, symbols in parts for s in symbols if s.startswith("w:")})
+        for path, symbols in parts:
             self.symbols.update(symbols)
             by_path.setdefault(path, []).extend(symbols)
         for path, symbols in by_path.items():
@@ -146,6 +152,7 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
         arguments=arguments,
         forms=forms,
         constant_paths=frozenset(constant),
+        common=frozenset(word for word, count in census.openings.items() if count > COMMON * len(trajectories)),
     )
 
 
@@ -218,7 +225,7 @@ def warm_tapes(
             steps += 1
             call = parse_call(action)
             try:
-                symbols = _plain(encode_action(call, memory, grammar))
+                symbols = plain_words(encode_action(call, memory, grammar))
                 _check(symbols, vocabulary)
             except Inexpressible as error:
                 reasons[str(error)] += 1
@@ -244,7 +251,7 @@ def warm_tapes(
     return tapes, Coverage(steps, expressible, dict(sorted(reasons.items())), cut)
 
 
-def _plain(symbols: Sequence[str]) -> list[str]:
+def plain_words(symbols: Sequence[str]) -> list[str]:
     """The same act with the first form of each meaning: which wording a person chose is not worth imitating."""
     return list(dict.fromkeys(canonical(s) if s.startswith("f:") else s for s in symbols)) if END in symbols else list(symbols)
 

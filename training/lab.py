@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import random
 import sys
 import time
 from dataclasses import dataclass
@@ -20,8 +21,10 @@ from schemas.taskset import TaskSet, open_taskset
 from training import checkpoint
 from training.config import Config, device_of, identity
 from training.corpus import build_vocabulary, read_trajectories, warm_tapes
+from training.demonstrations import Demonstrator, epoch_of
 from training.policy import Policy, parameter_count, small_model
 from training.report import MetricsLog
+from training.rollout import play
 from training.tokens import PAD, Vocabulary
 from training.warmstart import WarmEpoch, warm_start
 
@@ -134,7 +137,7 @@ def new_policy(config: Config, vocabulary: Vocabulary) -> Policy:
 
 def new_optimizer(config: Config, policy: Policy) -> torch.optim.AdamW:
     groups = [
-        {"params": list(policy.model.parameters()), "lr": config.lr},
+        {"params": policy.actor_parameters(), "lr": config.lr},
         {"params": list(policy.value.parameters()), "lr": config.value_lr},
     ]
     return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-8, weight_decay=0.0)
@@ -188,13 +191,16 @@ def make_warm_start(lab: Lab) -> None:
         course.append(row)
         say(
             config,
-            f"warm start {row.epoch}: loss {row.loss:.3f}, validation {row.validation_loss:.3f} ({row.validation_accuracy:.1%})",
+            f"warm start {row.epoch}: loss {row.loss:.3f}, validation {row.validation_loss:.3f} ({row.validation_accuracy:.1%}), "
+            f"solved {row.validation_success:.3f}",
         )
 
     started = time.process_time()
+    plain = {tape.task_id: tape for tape in ours}
+    shown = Demonstrator(lab.taskset, lab.grader, vocabulary, config.context, rate=config.warm_detours)
     warm_start(
         lab.policy,
-        ours,
+        lambda epoch: epoch_of(shown, plain, epoch, random.Random(f"{config.seed}/{epoch}")),
         [t for t in tapes if t.task_id in held],
         vocabulary_size=len(vocabulary),
         pad=vocabulary.ids[PAD],
@@ -204,6 +210,7 @@ def make_warm_start(lab: Lab) -> None:
         seed=config.seed,
         words=vocabulary.words,
         word_dropout=config.word_dropout,
+        success=(lambda: greedy_success(lab)) if lab.validation_ids else None,
         log=log,
     )
     write_json(
@@ -218,6 +225,16 @@ def make_warm_start(lab: Lab) -> None:
             "cpu_seconds": time.process_time() - started,
         },
     )
+
+
+def greedy_success(lab: Lab) -> float:
+    """Share of the validation tasks that the greedy policy solves."""
+    jobs = [(task, 0) for task in lab.validation_ids]
+    made = torch.Generator().manual_seed(0)
+    episodes = play(
+        lab.policy, lab.taskset, lab.grader, lab.vocabulary, jobs, context=lab.config.context, generator=made, greedy=True
+    )
+    return sum(bool(p.trace.grade and p.trace.grade.success) for p in episodes) / len(episodes)
 
 
 def say(config: Config, line: str) -> None:

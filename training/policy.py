@@ -15,6 +15,7 @@ from transformers import Qwen3Config, Qwen3ForCausalLM
 from transformers.cache_utils import Cache, DynamicCache
 
 from training.losses import masked_logprobs
+from training.pointer import Pointer
 from training.tape import ACTION, Tape
 from training.tokens import EOS, PAD, Vocabulary
 
@@ -36,12 +37,17 @@ class ValueHead(nn.Module):
 
 
 class Policy(nn.Module):
-    """A causal model and its value head."""
+    """A causal model with its value head and, for the model made here, its pointer."""
 
-    def __init__(self, model: Qwen3ForCausalLM) -> None:
+    def __init__(self, model: Qwen3ForCausalLM, pointer: Pointer | None = None) -> None:
         super().__init__()
         self.model = model
+        self.pointer = pointer
         self.value = ValueHead(model.config.hidden_size)
+
+    def actor_parameters(self) -> list[nn.Parameter]:
+        """All but the value head's."""
+        return [*self.model.parameters(), *(self.pointer.parameters() if self.pointer is not None else ())]
 
     def hidden(self, ids: Tensor, cache: Cache | None = None) -> Tensor:
         """ids (B, T) -> hidden states (B, T, H); with a cache, ids continue it and the cache grows."""
@@ -53,6 +59,14 @@ class Policy(nn.Module):
         """(..., H) -> (..., V)"""
         logits: Tensor = self.model.lm_head(hidden)
         return logits
+
+    def choose(self, chooser: Tensor, hidden: Tensor, ids: Tensor, segments: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+        """Logits (N, V) of decisions, as `Pointer.forward` names what they are made from."""
+        logits = self.logits(chooser)
+        if self.pointer is None:
+            return logits
+        added: Tensor = self.pointer(hidden, ids, segments, chooser, rows, columns)
+        return logits + added.to(logits.dtype)
 
     def new_cache(self) -> DynamicCache:
         return DynamicCache(config=self.model.config)
@@ -80,7 +94,7 @@ def small_model(vocabulary: Vocabulary, *, width: int, layers: int, heads: int, 
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Policy(Qwen3ForCausalLM(config).float())
+        return Policy(Qwen3ForCausalLM(config).float(), Pointer(width, vocabulary.slot_mask()))
 
 
 def parameter_count(policy: Policy) -> int:
@@ -93,6 +107,8 @@ class Batch:
 
     ids: Tensor
     """(B, T) right-padded; a pad stands behind everything that is read, so it needs no mask under causal attention."""
+    segments: Tensor
+    """(B, T) number of the observation that a token belongs to; 0 for what the agent wrote and for padding."""
     rows: Tensor
     """(N,) tape of each action token."""
     columns: Tensor
@@ -110,12 +126,14 @@ def collate(tapes: Sequence[Tape], vocabulary_size: int, pad: int, device: torch
     """One batch of all action tokens, in the order of the tapes and of their positions."""
     longest = max(len(tape.ids) for tape in tapes)
     ids = torch.full((len(tapes), longest), pad, dtype=torch.long)
+    segments = torch.zeros((len(tapes), longest), dtype=torch.long)
     rows: list[int] = []
     columns: list[int] = []
     legal_rows: list[int] = []
     legal_columns: list[int] = []
     for row, tape in enumerate(tapes):
         ids[row, : len(tape.ids)] = torch.tensor(tape.ids)
+        segments[row, : len(tape.ids)] = torch.tensor(tape.segments())
         for position in tape.actions():
             legal = tape.legal[position]
             legal_rows += [len(rows)] * len(legal)
@@ -127,6 +145,7 @@ def collate(tapes: Sequence[Tape], vocabulary_size: int, pad: int, device: torch
     row_index, column_index = torch.tensor(rows, dtype=torch.long), torch.tensor(columns, dtype=torch.long)
     return Batch(
         ids=ids.to(device),
+        segments=segments.to(device),
         rows=row_index.to(device),
         columns=column_index.to(device),
         targets=ids[row_index, column_index].to(device),
@@ -154,7 +173,8 @@ def score(policy: Policy, batch: Batch, *, temperature: float = 1.0, value_gradi
     """One full forward pass. `value_gradient` False keeps the critic's gradient out of the shared trunk."""
     hidden = policy.hidden(batch.ids)
     chosen_from = hidden[batch.rows, batch.columns - 1]
-    logprobs = masked_logprobs(policy.logits(chosen_from) / temperature, batch.legal)
+    logits = policy.choose(chosen_from, hidden, batch.ids, batch.segments, batch.rows, batch.columns)
+    logprobs = masked_logprobs(logits / temperature, batch.legal)
     last = hidden[batch.last_rows, batch.last_columns]
     trunk, last = (chosen_from, last) if value_gradient else (chosen_from.detach(), last.detach())
     return Scores(

@@ -222,7 +222,7 @@ def update(lab: Lab, samples: Sequence[Sample], iteration: int, generator: torch
             stopped = not only_value and k3 > config.kl_stop
             if stopped:
                 break
-            norm = float(torch.nn.utils.clip_grad_norm_(lab.policy.model.parameters(), config.grad_clip))
+            norm = float(torch.nn.utils.clip_grad_norm_(lab.policy.actor_parameters(), config.grad_clip))
             norm += float(torch.nn.utils.clip_grad_norm_(lab.policy.value.parameters(), config.grad_clip))
             if not math.isfinite(norm) or not all(math.isfinite(v) for v in totals.values()):
                 last = checkpoint.steps(lab.folder)

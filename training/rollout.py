@@ -79,15 +79,16 @@ class Row:
     def take(self, token: int, legal: Sequence[int], logprob: float) -> None:
         """The token just sampled; forced tokens behind it follow at once, and a complete call is made."""
         self.tape.choose(token, self.turn, legal, logprob)
-        self._advance(token)
+        self.advance(token)
 
     def settle(self) -> None:
         """Writes forced tokens until there is something to choose or to read."""
         while not self.over and self.trie is not None and len(legal := self.legal()) == 1:
             self.tape.force(legal[0], self.turn)
-            self._advance(legal[0])
+            self.advance(legal[0])
 
-    def _advance(self, token: int) -> None:
+    def advance(self, token: int) -> None:
+        """Goes on behind a token that is on the tape; a complete call is made."""
         assert self.trie is not None
         self.prefix.append(self.vocabulary.symbols[token])
         if not self.trie.legal(self.prefix):
@@ -147,26 +148,29 @@ def play(
     Sampling draws from `generator` in row order, so the same generator state, policy and jobs give the same episodes.
     """
     grammars: dict[str, ToolGrammar] = {}
-    rows = [_row(taskset, grader, vocabulary, task_id, seed, context, grammars, word_dropout) for task_id, seed in jobs]
+    rows = [open_row(taskset, grader, vocabulary, task_id, seed, context, grammars, word_dropout) for task_id, seed in jobs]
     policy.eval()
     cache = policy.new_cache()
     active = [row for row in rows if not row.over]
+    hidden = torch.empty((len(active), context, policy.model.config.hidden_size), device=policy.device)
     while active:
-        span = min(row.waiting for row in active)
+        start, span = active[0].fed, min(row.waiting for row in active)
         ids = torch.tensor([row.tape.ids[row.fed : row.fed + span] for row in active], device=policy.device)
-        hidden = policy.hidden(ids, cache)[:, -1]
+        hidden[:, start : start + span] = policy.hidden(ids, cache)
         for row in active:
             row.fed += span
-        _sample(policy, active, hidden, generator, greedy=greedy, temperature=temperature)
+        _sample(policy, active, hidden[:, : start + span], generator, greedy=greedy, temperature=temperature)
         keep = [index for index, row in enumerate(active) if not row.over]
         if len(keep) < len(active):
             active = [active[index] for index in keep]
             if active:
-                cache.batch_select_indices(torch.tensor(keep, device=policy.device))
+                kept = torch.tensor(keep, device=policy.device)
+                hidden = hidden[kept]
+                cache.batch_select_indices(kept)
     return [_played(row, agent) for row in rows]
 
 
-def _row(
+def open_row(
     taskset: TaskSet,
     grader: Grader,
     vocabulary: Vocabulary,
@@ -174,13 +178,15 @@ def _row(
     seed: int,
     context: int,
     grammars: dict[str, ToolGrammar],
-    word_dropout: float,
+    word_dropout: float = 0.0,
 ) -> Row:
+    """An episode at its start, its opening read."""
     episode = Episode(taskset, grader)
     opening = episode.reset(task_id, seed)
     grammar = grammar_for(taskset, task_id, vocabulary, grammars)
     chance = random.Random(f"{task_id}/{seed}")
-    row = Row(episode, vocabulary, grammar, context, Tape(task_id, seed), word_dropout=word_dropout, chance=chance)
+    memory = Memory(orders=vocabulary.numbering(chance))
+    row = Row(episode, vocabulary, grammar, context, Tape(task_id, seed), memory, word_dropout=word_dropout, chance=chance)
     row.open(opening)
     row.settle()
     return row
@@ -189,7 +195,7 @@ def _row(
 def _sample(
     policy: Policy, active: Sequence[Row], hidden: torch.Tensor, generator: torch.Generator, *, greedy: bool, temperature: float
 ) -> None:
-    """One decision for each row that has consumed all it wrote; hidden (B, H) is the state after that."""
+    """One decision for each row that has consumed all it wrote; hidden (B, T, H) are its states up to there."""
     due = [index for index, row in enumerate(active) if row.waiting == 0]
     if not due:
         return
@@ -197,12 +203,26 @@ def _sample(
     mask = torch.zeros((len(due), len(active[0].vocabulary)), dtype=torch.bool)
     for line, ids in enumerate(legal):
         mask[line, ids] = True
-    logprobs = masked_logprobs(policy.logits(hidden[due]) / temperature, mask.to(hidden.device)).cpu()
+    logprobs = masked_logprobs(_logits(policy, active, hidden, due) / temperature, mask.to(hidden.device)).cpu()
     chosen = logprobs.argmax(-1) if greedy else torch.multinomial(logprobs.exp(), 1, generator=generator).squeeze(1)
     picked = logprobs.gather(1, chosen[:, None]).squeeze(1)
     for line, index in enumerate(due):
         active[index].take(int(chosen[line]), legal[line], float(picked[line]))
         active[index].settle()
+
+
+def _logits(policy: Policy, active: Sequence[Row], hidden: torch.Tensor, due: Sequence[int]) -> torch.Tensor:
+    """(len(due), V), from the same function as in training."""
+    tapes, device = [active[index].tape for index in due], hidden.device
+    own, length = hidden[torch.tensor(due, device=device)], hidden.shape[1]
+    return policy.choose(
+        own[:, -1],
+        own,
+        torch.tensor([tape.ids for tape in tapes], device=device),
+        torch.tensor([tape.segments() for tape in tapes], device=device),
+        torch.arange(len(due), device=device),
+        torch.full((len(due),), length, device=device),
+    )
 
 
 def _played(row: Row, agent: str) -> Played:

@@ -59,6 +59,24 @@ class Tape:
         """Positions of the action tokens, in order."""
         return (position for position, kind in enumerate(self.kinds) if kind == ACTION)
 
+    def segments(self) -> list[int]:
+        """Per position the number of its observation, from 1; 0 for what the agent wrote."""
+        return [turn + 2 if kind == OBSERVATION else 0 for kind, turn in zip(self.kinds, self.turns, strict=True)]
+
+    def renamed(self, names: Sequence[int]) -> Tape:
+        """A copy with token t written as names[t], a permutation; legal ids and log-probabilities go with it."""
+        return Tape(
+            self.task_id,
+            self.seed,
+            ids=[names[token] for token in self.ids],
+            kinds=list(self.kinds),
+            turns=list(self.turns),
+            legal={position: tuple(names[token] for token in legal) for position, legal in self.legal.items()},
+            logprobs=dict(self.logprobs),
+            rewards=list(self.rewards),
+            truncated=self.truncated,
+        )
+
     def action_turns(self) -> list[int]:
         return [self.turns[position] for position in self.actions()]
 

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import bisect
 import math
+import random
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from schemas.errors import SourceError
 from schemas.files import canonical_json, read_json, sha256_json, write_json
 
-PAD, EOS, UNK, ACT, END, SKIP, ITEM, NONE, MORE = (
+PAD, EOS, UNK, ACT, END, SKIP, ITEM, NONE, MORE, AGAIN = (
     "<pad>",
     "<eos>",
     "<unk>",
@@ -28,11 +32,14 @@ PAD, EOS, UNK, ACT, END, SKIP, ITEM, NONE, MORE = (
     "<item>",
     "<none>",
     "<more>",
+    "<again>",
 )
-SPECIALS = (PAD, EOS, UNK, ACT, END, SKIP, ITEM, NONE, MORE)
+SPECIALS = (PAD, EOS, UNK, ACT, END, SKIP, ITEM, NONE, MORE, AGAIN)
 """PAD differs from EOS: padding is never a decision and never ends an episode."""
 IDENTITY = re.compile(r"\b([A-Z]+(?:_[A-Z]+)*)_([0-9A-F]{8})(?:_(FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
 """The tokens that deid writes: TYPE_XXXXXXXX, for a person with the role of the form."""
+ROLE = re.compile(r"_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL)$")
+"""A person's name parts, addresses and numbers: roles of one identity."""
 CODE = re.compile(r"\b[A-Z0-9]+(?:[-/][A-Z0-9]+)+\b")
 """Article numbers and the like."""
 MONEY = re.compile(r"(?:(?:[A-Z]{3}|[€$£]) ?(\d+)[.,](\d\d)\b)|(?:\b(\d+)[.,](\d\d) ?(?:[A-Z]{3}\b|[€$£]))")
@@ -75,6 +82,8 @@ class Vocabulary:
     """Form symbol -> the sentence that human agents used."""
     constant_paths: frozenset[str] = frozenset()
     """"tool/key" whose rendering never varies in training: registered, not shown again."""
+    common: frozenset[str] = frozenset()
+    """Words of so many requests that standing again says nothing."""
     ids: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -91,10 +100,34 @@ class Vocabulary:
         unknown = self.ids[UNK]
         return [self.ids.get(s, unknown) for s in symbols if s in self.ids or not s.startswith("w:")]
 
+    def numbering(self, chance: random.Random) -> dict[str, list[int]]:
+        """Base kind of slot -> its numbers in a random order: which number a value has then says nothing about it."""
+        orders: dict[str, list[int]] = {}
+        for kind in sorted(self.slots):
+            order = list(range(1, self.slots[kind] + 1))
+            chance.shuffle(order)
+            orders.setdefault(base_kind(kind), order)
+        return orders
+
     @property
     def words(self) -> frozenset[int]:
         """Ids of the words of texts: what may be left out without changing any fact."""
         return frozenset(index for symbol, index in self.ids.items() if symbol.startswith("w:"))
+
+    def slot_mask(self) -> Tensor:
+        """(V,) bool: the symbols that stand for values shown in the episode."""
+        return torch.tensor([symbol.startswith("@") for symbol in self.symbols])
+
+    def renaming(self, chance: random.Random) -> list[int]:
+        """A permutation of the ids that shuffles the numbers of each kind of slot; the roles of a person keep together."""
+        names = list(range(len(self.symbols)))
+        orders = self.numbering(chance)
+        for kind in sorted(self.slots):
+            for number, other in enumerate(orders[base_kind(kind)], 1):
+                here, there = self.ids.get(f"@{kind}_{number}"), self.ids.get(f"@{kind}_{other}")
+                if here is not None and there is not None:
+                    names[here] = there
+        return names
 
     def day(self, days: float, sign: str = "d") -> str:
         """Symbol of a time `days` after the episode's now (d) or another time of its record (D); whole days, rounded up."""
@@ -118,6 +151,7 @@ class Vocabulary:
             "arguments": {k: {"types": list(a.types), "constants": list(a.constants)} for k, a in self.arguments.items()},
             "forms": self.forms,
             "constant_paths": sorted(self.constant_paths),
+            "common": sorted(self.common),
         }
 
     def save(self, path: Path) -> None:
@@ -136,9 +170,15 @@ class Vocabulary:
                 arguments={k: ArgumentRule(tuple(a["types"]), tuple(a["constants"])) for k, a in value["arguments"].items()},
                 forms=dict(value["forms"]),
                 constant_paths=frozenset(value["constant_paths"]),
+                common=frozenset(value["common"]),
             )
         except (KeyError, TypeError) as error:
             raise SourceError(str(path), "", f"not a vocabulary of this version ({error})") from error
+
+
+def base_kind(kind: str) -> str:
+    """ "PERSON" of "PERSON_EMAIL2": the kind without its role."""
+    return ROLE.sub("", kind)
 
 
 def bin_symbols(day_edges: tuple[int, ...], amount_edges: tuple[int, ...]) -> list[str]:

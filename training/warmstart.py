@@ -30,12 +30,14 @@ class WarmEpoch:
     """The same over the validation tapes after the epoch; NaN where there are none."""
     validation_accuracy: float
     """Share of validation action tokens that are the most likely legal one."""
+    validation_success: float
+    """Share of the validation tasks that the greedy policy solves after the epoch; NaN where it was not asked for."""
     seconds: float
 
 
 def warm_start(
     policy: Policy,
-    tapes: Sequence[Tape],
+    episodes: Callable[[int], Sequence[Tape]],
     validation: Sequence[Tape],
     *,
     vocabulary_size: int,
@@ -46,29 +48,32 @@ def warm_start(
     seed: int,
     words: frozenset[int],
     word_dropout: float,
+    success: Callable[[], float] | None = None,
     log: Callable[[WarmEpoch], None],
     weight_decay: float = 0.05,
 ) -> None:
-    """Trains the policy's trunk in place and leaves it at the epoch with the best validation loss (the value head is untouched).
+    """Trains the policy in place (not its value head) and leaves it at its best epoch: by `success` on the validation tasks,
+    which is asked for in the second half of the epochs, then by validation loss.
 
-    In each epoch a share `word_dropout` of the tokens in `words` is left out of the observations, anew: the requests are few.
+    `episodes` gives the tapes of an epoch, of the same number each time. In each epoch a share `word_dropout` of the tokens in
+    `words` is left out of the observations, anew: the requests are few.
 
     Raises StageError where the loss is not finite; the parameters of the best epoch so far are then in place.
     """
     device = policy.device
-    optimizer = torch.optim.AdamW(policy.model.parameters(), lr=lr, weight_decay=weight_decay, betas=(0.9, 0.98))
-    steps = epochs * math.ceil(len(tapes) / batch)
+    optimizer = torch.optim.AdamW(policy.actor_parameters(), lr=lr, weight_decay=weight_decay, betas=(0.9, 0.98))
+    steps = epochs * math.ceil(len(episodes(0)) / batch)
     warmup = max(1, steps // 20)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda s: min((s + 1) / warmup, 0.5 * (1 + math.cos(math.pi * min(1.0, s / max(1, steps)))) + 0.02)
     )
     generator = torch.Generator().manual_seed(seed)
-    best, best_state = math.inf, {k: v.clone() for k, v in policy.model.state_dict().items()}
+    best, best_state = (-math.inf, -math.inf), {k: v.clone() for k, v in policy.state_dict().items()}
     for epoch in range(epochs):
         started, total, count = time.perf_counter(), 0.0, 0
         policy.train()
         chance = random.Random(f"{seed}/{epoch}")
-        seen = [tape.thinned(words, word_dropout, chance) for tape in tapes] if word_dropout else tapes
+        seen = [tape.thinned(words, word_dropout, chance) for tape in episodes(epoch)]
         for chosen in _groups(seen, batch, generator):
             optimizer.zero_grad(set_to_none=True)
             tokens = action_count(chosen)
@@ -78,17 +83,18 @@ def warm_start(
                 total += float(loss.detach())
             count += tokens
             if not math.isfinite(total):
-                policy.model.load_state_dict(best_state)
+                policy.load_state_dict(best_state)
                 raise StageError(f"warm start, epoch {epoch}: the loss is not finite; lower --warm-lr (now {lr})")
-            torch.nn.utils.clip_grad_norm_(policy.model.parameters(), 1.0)
+            torch.nn.utils.clip_grad_norm_(policy.actor_parameters(), 1.0)
             optimizer.step()
             schedule.step()
         held_loss, accuracy = judge(policy, validation, vocabulary_size=vocabulary_size, pad=pad, batch=batch)
-        log(WarmEpoch(epoch, total / max(1, count), held_loss, accuracy, time.perf_counter() - started))
-        measure = held_loss if validation else total / max(1, count)
-        if measure < best:
-            best, best_state = measure, {k: v.clone() for k, v in policy.model.state_dict().items()}
-    policy.model.load_state_dict(best_state)
+        solved = success() if success is not None and 2 * (epoch + 1) > epochs else math.nan
+        log(WarmEpoch(epoch, total / max(1, count), held_loss, accuracy, solved, time.perf_counter() - started))
+        measure = (-math.inf if math.isnan(solved) else solved, -(held_loss if validation else total / max(1, count)))
+        if measure > best:
+            best, best_state = measure, {k: v.clone() for k, v in policy.state_dict().items()}
+    policy.load_state_dict(best_state)
 
 
 @torch.no_grad()

@@ -99,7 +99,9 @@ def test_a_full_context_cuts_the_episode_off_and_bootstraps(
 
 
 def test_observation_tokens_have_no_gradient_of_their_own(policy: Policy, played: list[Played], vocabulary: Vocabulary) -> None:
-    """The loss reads logits at action tokens alone: the gradient of the logits is zero everywhere else."""
+    """The loss reads logits at action tokens alone: the gradient of the logits is zero everywhere else (what a token's meaning
+    gives to a later choice, by attention or by being pointed to, is another matter)."""
+    policy.pointer = None
     tapes = [p.tape for p in played]
     batch = batch_of(tapes, vocabulary)
     seen: list[torch.Tensor] = []
