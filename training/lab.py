@@ -20,11 +20,12 @@ from schemas.paths import runs_dir, taskset_dir
 from schemas.taskset import TaskSet, open_taskset
 from training import checkpoint
 from training.config import Config, device_of, identity
-from training.corpus import build_vocabulary, read_trajectories, warm_tapes
+from training.corpus import Coverage, build_vocabulary, read_trajectories, warm_tapes
 from training.demonstrations import Demonstrator, epoch_of
 from training.policy import Policy, parameter_count, small_model
 from training.report import MetricsLog
 from training.rollout import play
+from training.tape import Tape
 from training.tokens import PAD, Vocabulary
 from training.warmstart import WarmEpoch, warm_start
 
@@ -147,7 +148,7 @@ def resume(lab: Lab) -> int:
     """Loads the last whole checkpoint, or makes the warm start. Returns the number of finished iterations."""
     found = checkpoint.steps(lab.folder)
     if not found:
-        make_warm_start(lab)
+        (take_warm_start if lab.config.warm_from else make_warm_start)(lab)
         save(lab, 0)
         found = [0]
     _, warm = checkpoint.load(lab.folder, 0)
@@ -167,10 +168,10 @@ def save(lab: Lab, step: int) -> None:
     lab.log.write_csv()
 
 
-def make_warm_start(lab: Lab) -> None:
-    """Supervised training on the reference episodes; its course and the grammar's coverage go into warmstart.json."""
-    config, vocabulary = lab.config, lab.vocabulary
-    tapes, coverage = warm_tapes(lab.taskset, read_trajectories(lab.taskset), vocabulary, config.context)
+def references(lab: Lab) -> tuple[dict[str, Tape], list[Tape], Coverage]:
+    """(task -> reference tape to imitate, those of the validation tasks, coverage). Raises StageError for a context too small."""
+    config = lab.config
+    tapes, coverage = warm_tapes(lab.taskset, read_trajectories(lab.taskset), lab.vocabulary, config.context)
     if 20 * coverage.cut > len(tapes):
         raise StageError(
             f"--context {config.context} is too small: {coverage.cut} of {len(tapes)} reference episodes do not fit; "
@@ -180,12 +181,38 @@ def make_warm_start(lab: Lab) -> None:
     ours = [t for t in tapes if t.task_id not in held]
     order = torch.randperm(len(ours), generator=torch.Generator().manual_seed(config.seed)).tolist()
     ours = [ours[i] for i in sorted(order[: max(1, round(config.warm_share * len(ours)))])]
+    return {tape.task_id: tape for tape in ours}, [t for t in tapes if t.task_id in held], coverage
+
+
+def take_warm_start(lab: Lab) -> None:
+    """The warm start of another run of the same task set and the same model, as it is."""
+    folder = Path(lab.config.warm_from) if Path(lab.config.warm_from).is_dir() else runs_dir() / lab.config.warm_from
+    if not (folder / "config.json").is_file() or 0 not in checkpoint.steps(folder):
+        raise StageError(f"--warm-from {lab.config.warm_from}: {folder} holds no run with a warm start (step_0)")
+    if Vocabulary.load(folder / "vocabulary.json").digest() != lab.vocabulary.digest():
+        raise StageError(f"--warm-from {lab.config.warm_from}: its vocabulary is another, so its task set or split is")
+    meta, state = checkpoint.load(folder, 0)
+    if meta.taskset_sha256 != lab.meta.taskset_sha256:
+        raise StageError(f"--warm-from {lab.config.warm_from}: it was made on another task set")
+    try:
+        lab.policy.load_state_dict(state["policy"])
+    except RuntimeError as error:
+        raise StageError(f"--warm-from {lab.config.warm_from}: its model has another shape than --width, --layers say") from error
+    write_json(lab.folder / "warmstart.json", read_json(folder / "warmstart.json") | {"taken_from": folder.name})
+    say(lab.config, f"warm start taken from {folder}")
+
+
+def make_warm_start(lab: Lab) -> None:
+    """Supervised training on the reference episodes; its course and the grammar's coverage go into warmstart.json."""
+    config, vocabulary = lab.config, lab.vocabulary
+    plain, validation, coverage = references(lab)
     say(
         config,
-        f"warm start: {len(ours)} episodes, {parameter_count(lab.policy)} parameters, {len(vocabulary)} symbols, "
+        f"warm start: {len(plain)} episodes, {parameter_count(lab.policy)} parameters, {len(vocabulary)} symbols, "
         f"{coverage.share:.2%} of {coverage.steps} reference steps expressible",
     )
     course: list[WarmEpoch] = []
+    lengths = [len(tape.ids) for tape in (*plain.values(), *validation)]
 
     def log(row: WarmEpoch) -> None:
         course.append(row)
@@ -196,12 +223,11 @@ def make_warm_start(lab: Lab) -> None:
         )
 
     started = time.process_time()
-    plain = {tape.task_id: tape for tape in ours}
     shown = Demonstrator(lab.taskset, lab.grader, vocabulary, config.context, rate=config.warm_detours)
     warm_start(
         lab.policy,
         lambda epoch: epoch_of(shown, plain, epoch, random.Random(f"{config.seed}/{epoch}")),
-        [t for t in tapes if t.task_id in held],
+        validation,
         vocabulary_size=len(vocabulary),
         pad=vocabulary.ids[PAD],
         epochs=config.warm_epochs,
@@ -216,11 +242,11 @@ def make_warm_start(lab: Lab) -> None:
     write_json(
         lab.folder / "warmstart.json",
         {
-            "episodes": len(ours),
+            "episodes": len(plain),
             "parameters": parameter_count(lab.policy),
             "symbols": len(vocabulary),
             "coverage": {"steps": coverage.steps, "expressible": coverage.expressible, "reasons": coverage.reasons},
-            "tokens": {"longest": max(len(t.ids) for t in tapes), "mean": sum(len(t.ids) for t in tapes) / len(tapes)},
+            "tokens": {"longest": max(lengths), "mean": sum(lengths) / len(lengths)},
             "epochs": [{k: v for k, v in dataclasses.asdict(e).items() if not math.isnan(v)} for e in course],
             "cpu_seconds": time.process_time() - started,
         },

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,8 +28,10 @@ from pipeline.cli import run_command
 from schemas.errors import StageError
 from training import checkpoint, losses
 from training.config import Config, check_config
+from training.controls import imitate
+from training.demonstrations import Demonstrator
 from training.gae import gae, group_baseline, length_adaptive_lambda, terminal_only, turn_gae
-from training.lab import Lab, open_training_side, prepare, resume, run_folder, save, say
+from training.lab import Lab, open_training_side, prepare, references, resume, run_folder, save, say
 from training.policy import collate, microbatches, score
 from training.report import Clock, rollout_metrics, summary_line, write_report
 from training.rollout import play
@@ -54,8 +56,9 @@ def train(config: Config) -> Path:
         shutil.rmtree(folder)
     lab = prepare(config, folder, taskset)
     done = resume(lab)
+    step = supervised(lab) if config.control == "supervised" else iterate
     for iteration in range(done, config.iterations):
-        row = iterate(lab, iteration)
+        row = step(lab, iteration)
         lab.log.append(row)
         say(config, summary_line(row))
         finished = iteration + 1
@@ -63,6 +66,23 @@ def train(config: Config) -> Path:
             save(lab, finished)
     lab.log.write_csv()
     return folder
+
+
+def supervised(lab: Lab) -> Callable[[Lab, int], dict[str, Any]]:
+    """The step of the control that goes on imitating, with the same evaluations on the validation tasks."""
+    plain, _, _ = references(lab)
+    demonstrator = Demonstrator(lab.taskset, lab.grader, lab.vocabulary, lab.config.context, rate=lab.config.warm_detours)
+
+    def step(lab: Lab, iteration: int) -> dict[str, Any]:
+        row = imitate(lab, iteration, plain, demonstrator)
+        return row | (validation_metrics(lab) if due(lab, iteration) else {})
+
+    return step
+
+
+def due(lab: Lab, iteration: int) -> bool:
+    """True where the validation tasks are played after this iteration."""
+    return bool(lab.validation_ids and lab.config.eval_every and (iteration + 1) % lab.config.eval_every == 0)
 
 
 # --- one iteration ----------------------------------------------------------------------------------------------------
@@ -103,7 +123,7 @@ def iterate(lab: Lab, iteration: int) -> dict[str, Any]:
     row |= update(lab, samples, iteration, generator)
     clock.lap("update")
     row |= rollout_metrics(played)
-    if lab.validation_ids and config.eval_every and (iteration + 1) % config.eval_every == 0:
+    if due(lab, iteration):
         row |= validation_metrics(lab)
         clock.lap("validation")
     return {"iteration": iteration + 1, **row, **clock.row()}

@@ -104,6 +104,9 @@ def rollout_metrics(played: Sequence[Played], prefix: str = "") -> dict[str, Any
 
 def summary_line(row: Mapping[str, Any]) -> str:
     """One line of progress."""
+    if "supervised_loss" in row:
+        solved = f", validation greedy {row['validation_success']:.2f}" if "validation_success" in row else ""
+        return f"iteration {row['iteration']}: supervised loss {row['supervised_loss']:.3f}{solved} cpu {row['cpu_seconds']:.1f}s"
     parts = [
         f"iteration {row['iteration']}: success {row['success']:.2f}",
         f"return {row['return']:+.2f}",

@@ -1,0 +1,56 @@
+"""Controls of a learning result: what the same time would have brought without the reward.
+
+`shuffled_reward` (in ppo.py) pays each episode another one's return. `supervised`, here, goes on imitating: each iteration reads
+as many reference episodes with detours as cost about the CPU time of a rollout and its update, with the same optimiser.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from schemas.errors import StageError
+from training.demonstrations import Demonstrator, epoch_of
+from training.lab import Lab
+from training.policy import action_count, collate, microbatches, score
+from training.report import Clock
+from training.tape import Tape
+from training.tokens import PAD
+
+SHARE = 2
+"""Demonstrations of an iteration for each episode of a rollout: sampling and scoring cost about as much as the update."""
+
+
+def imitate(lab: Lab, iteration: int, plain: Mapping[str, Tape], demonstrator: Demonstrator) -> dict[str, Any]:
+    """One iteration of continued supervised training; returns its row of metrics. Raises StageError for a loss that is not
+    finite."""
+    config, clock = lab.config, Clock()
+    chance = random.Random(f"supervised/{config.seed}/{iteration}")
+    chosen = chance.sample(sorted(plain), min(len(plain), SHARE * config.episodes))
+    tapes = epoch_of(demonstrator, {name: plain[name] for name in chosen}, config.warm_epochs + iteration, chance)
+    tapes = [tape.thinned(lab.vocabulary.words, config.word_dropout, chance) for tape in tapes]
+    clock.lap("rollout")
+    total, count = 0.0, 0
+    lab.policy.train()
+    for _ in range(config.epochs):
+        chance.shuffle(tapes)
+        for start in range(0, len(tapes), config.minibatch):
+            batch = tapes[start : start + config.minibatch]
+            tokens = action_count(batch)
+            lab.optimizer.zero_grad(set_to_none=True)
+            for part in microbatches(batch, config.microbatch):
+                data = collate(part, len(lab.vocabulary), lab.vocabulary.ids[PAD], lab.policy.device)
+                loss = -score(lab.policy, data).logprob.sum()
+                (loss / tokens).backward()
+                total += float(loss.detach())
+            count += tokens
+            if not math.isfinite(total):
+                raise StageError(f"iteration {iteration + 1}: the supervised loss is not finite; try a lower --lr")
+            torch.nn.utils.clip_grad_norm_(lab.policy.actor_parameters(), config.grad_clip)
+            lab.optimizer.step()
+    clock.lap("update")
+    return {"iteration": iteration + 1, "supervised_loss": total / max(1, count), "action_tokens": count, **clock.row()}
