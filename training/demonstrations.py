@@ -48,14 +48,14 @@ class Demonstrator:
         """The reference of the task with detours; None where it does not come to its end so, or cannot be written."""
         chance = random.Random(f"detours/{task_id}/{seed}")
         steps = [step.call for step in self.grader.criteria(task_id).answer.reference]
-        row = self._open(task_id, seed)
+        row = self.open(task_id, seed)
         made: set[str] = set()
         left = MOST
         try:
             for call, facts in zip(steps, self._told(task_id, steps), strict=True):
                 while left and chance.random() < self.rate:
                     left -= 1
-                    self._detour(row, chance, made)
+                    self.detour(row, chance, made)
                     if row.over:
                         return None
                 if not self._done(row, call, facts, made):
@@ -65,12 +65,12 @@ class Demonstrator:
             return None
         return row.tape if row.over and row.episode.journal.ended_by == "finish" else None
 
-    def _open(self, task_id: str, seed: int) -> Row:
+    def open(self, task_id: str, seed: int) -> Row:
         return open_row(self.taskset, self.grader, self.vocabulary, task_id, seed, self.context, self.grammars)
 
     def _told(self, task_id: str, steps: Sequence[ToolCall]) -> list[frozenset[str]]:
         if task_id not in self.told:
-            row = self._open(task_id, 0)
+            row = self.open(task_id, 0)
             for call in steps:
                 row.episode.step(call)
             self.told[task_id] = [frozenset(entry.told) for entry in row.episode.journal.entries]
@@ -84,7 +84,7 @@ class Demonstrator:
             return facts <= {fact for entry in row.episode.journal.entries for fact in entry.told}
         return canonical_json(call.model_dump()) in made
 
-    def _detour(self, row: Row, chance: random.Random, made: set[str]) -> None:
+    def detour(self, row: Row, chance: random.Random, made: set[str]) -> None:
         """One harmless call, not imitated."""
         assert row.trie is not None
         entries = row.episode.journal.entries
