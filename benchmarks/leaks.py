@@ -106,7 +106,6 @@ def draft(spec_path: str) -> None:
 
 def drafted(spec_path: str, tasks: int) -> LeakInput:
     """The drafts in the environment's data folder as the builder gives them to the checks, at most `tasks` of them."""
-    from schemas.files import read_models
     from schemas.paths import clean_dir
     from schemas.spec import load_spec
     from tasks.case import open_clean
@@ -114,11 +113,11 @@ def drafted(spec_path: str, tasks: int) -> LeakInput:
     from tasks.holdout import decide
     from tasks.leak_input import background, leak_input
     from tasks.requester import message_forms
-    from tasks.shard import Draft
+    from tasks.shard import read_drafts
 
     spec = load_spec(Path(spec_path))
     clean = open_clean(clean_dir(spec.supplier), spec.select)
-    drafts = sorted(read_models(drafts_dir(spec.name) / "drafts.jsonl", Draft), key=lambda d: d.task.task_id)[:tasks]
+    drafts = sorted(read_drafts(drafts_dir(spec.name)), key=lambda d: d.task.task_id)[:tasks]
     split = decide([candidate_of(d) for d in drafts], spec.holdout, spec.seed, None)
     slices = split.slices
     placed = [
@@ -271,11 +270,13 @@ def _copy(name: str, least: int, path: Path) -> None:
     """
     from dataclasses import fields
 
+    from schemas.sharing import Sharing
     from schemas.task import Answer, TaskSpec, Trajectory
 
     data = _built(name)
     copies = max(1, -(-least // len(data.tasks)))
     contents: dict[str, tuple[int, str]] = {}
+    sharing = Sharing()
 
     def renamed(text: str, number: int) -> str:
         return _renamed(text, number, contents)
@@ -287,7 +288,8 @@ def _copy(name: str, least: int, path: Path) -> None:
         copy = TaskSpec.model_validate_json(renamed(task.model_dump_json(), number))
         facts = tuple(f.model_copy(update={"answer": reworded(f.answer, number)}) for f in copy.requester.facts)
         opening = copy.opening.model_copy(update={"text": reworded(copy.opening.text, number)})
-        return copy.model_copy(update={"opening": opening, "requester": copy.requester.model_copy(update={"facts": facts})})
+        copy = copy.model_copy(update={"opening": opening, "requester": copy.requester.model_copy(update={"facts": facts})})
+        return sharing.task(copy)
 
     def both(one: Any, number: int) -> Any:
         return json.loads(renamed(json.dumps(one), number))

@@ -20,6 +20,7 @@ from schemas.episode import Frozen
 from schemas.errors import LeakError, StageError
 from schemas.files import get_content, read_json, read_models, sha256_file, sha256_json
 from schemas.heldout import refuse_held_out
+from schemas.sharing import shared
 from schemas.task import CERTIFICATE_VERSION, CHECK_IDS, Answer, Certificate, PolicySpec, TaskSpec
 
 M = TypeVar("M", bound=Frozen)
@@ -142,7 +143,7 @@ def open_taskset(folder: Path, side: Literal["train", "heldout"], *, certified: 
     if certified and not top.exists():
         raise StageError(f"{top} is missing: the task set was not finished; run `python -m tasks` again")
     whole = _read_manifest(top, TaskSetManifest) if top.exists() else None
-    rows = list(read_models(here / "tasks.jsonl", TaskSpec))
+    rows = list(shared(read_models(here / "tasks.jsonl", TaskSpec)))
     tasks = {task.task_id: task for task in rows}
     if not len(rows) == len(tasks) == manifest.tasks:
         raise StageError(

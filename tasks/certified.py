@@ -10,7 +10,7 @@ from typing import Any
 
 from pipeline.stage import Shard as StageShard
 from schemas.episode import Frozen
-from schemas.files import read_json, read_models, sha256_json, write_models
+from schemas.files import read_json, sha256_json, write_models
 from schemas.paths import taskset_dir
 from schemas.proof import Placed, PolicyInterval, Proof
 from schemas.spec import Spec
@@ -22,7 +22,7 @@ from tasks.certify import Placement, certify_task
 from tasks.holdout import UNSEEN_POLICY, Candidate, Split, decide
 from tasks.policy import versions_of
 from tasks.requester import common_dont_know, message_forms
-from tasks.shard import Draft, outcome_codes
+from tasks.shard import Draft, outcome_codes, read_drafts
 
 SHARD = 100
 """Candidates of a shard, about; an organisation's stay together, so that its snapshots are made once."""
@@ -97,7 +97,7 @@ def canary_of(spec: Spec) -> str:
 
 def certify_shards(spec: Spec, source: Path, decided: Decided) -> list[StageShard]:
     folder = drafts_dir(spec.name)
-    drafts = list(read_models(folder / "drafts.jsonl", Draft))
+    drafts = list(read_drafts(folder))
     splits = taskset_dir(spec.name) / "splits.json"
     decided.previous = read_json(splits) if splits.exists() else None
     decided.split = decide([candidate_of(d) for d in drafts], spec.holdout, spec.seed, decided.previous)
@@ -186,7 +186,7 @@ def candidate_of(draft: Draft) -> Candidate:
 
 def certify_shard(work: CertifyWork, folder: Path) -> None:
     """Writes certified.jsonl: each task in its slice with its certificate and, on the training side, an episode to imitate."""
-    drafts = [d for d in read_models(Path(work.drafts) / "drafts.jsonl", Draft) if d.task.task_id in work.slices]
+    drafts = [d for d in read_drafts(Path(work.drafts)) if d.task.task_id in work.slices]
     lines = []
     taskset = in_memory(work.spec, Path(work.drafts), {}, work.forms, work.requester)
     for draft in drafts:

@@ -23,7 +23,7 @@ from tasks.case import Clean
 from tasks.certified import Certified, Decided, certify_shard, drafts_dir, in_memory, teach, work_of
 from tasks.leak_input import Background, background, leak_input
 from tasks.leaks import Finding, LeakInput, run_leaks
-from tasks.shard import Draft
+from tasks.shard import read_drafts
 
 ROUNDS = 4
 """Times that leaking tasks are taken out and the set is looked at again."""
@@ -77,7 +77,7 @@ def holding(lines: Sequence[Certified], reasons: Reasons) -> list[Certified]:
 
 def _again(spec: Spec, decided: Decided, leaking: set[str], scratch: Path, reasons: Reasons) -> list[Certified]:
     """Learns and certifies anew without the tasks that leak; what failed its certificate before may hold now."""
-    drafts = [d for d in read_models(drafts_dir(spec.name) / "drafts.jsonl", Draft) if d.task.task_id not in leaking]
+    drafts = [d for d in read_drafts(drafts_dir(spec.name)) if d.task.task_id not in leaking]
     teachers = set(decided.teachers) - leaking
     teach(decided, spec, [d for d in drafts if d.task.task_id in teachers])
     for task_id in [t for t, (reason, _) in reasons.items() if reason == "certificate"]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from schemas.episode import Frozen
-from schemas.files import put_content
+from schemas.files import put_content, read_models
 from schemas.records import CodeBook, OutcomeCode
+from schemas.sharing import Sharing
 from schemas.spec import Spec
 from schemas.task import Answer, LedgerRow, SystemRef, TaskSpec
 from schemas.taskset import TaskSet
@@ -44,6 +45,13 @@ class Draft(Frozen):
     """What the requester wrote, the opening too."""
     requester: str = ""
     difficulty: tuple[str, ...] = ()
+
+
+def read_drafts(folder: Path) -> Iterator[Draft]:
+    """The drafts of a folder; what many of their tasks name alike is held once."""
+    sharing = Sharing()
+    for draft in read_models(folder / "drafts.jsonl", Draft):
+        yield draft.model_copy(update={"task": sharing.task(draft.task)})
 
 
 @dataclass(frozen=True, slots=True)
