@@ -3,8 +3,8 @@
 Two steps depend on one another where one names a value that the other was the first to show (`derived_from`), where a rule
 demands one before the other, where both write, or where one asks for what the other has brought: what the requester answers
 depends on what they have said. Other words are the training forms that ask for the same slots by name, and for nothing else that
-this requester could tell, said twice where once does not bring all; a message that brings what was said later before what was
-said first has no other form.
+this requester could tell, with the sentences that ask for what the requester does not know; a message that brings what was said
+later before what was said first has no other form.
 """
 
 from __future__ import annotations
@@ -27,12 +27,11 @@ WORDINGS = 2
 def run(bench: Bench) -> Said:
     orders = other_orders(bench)
     for order in orders:
-        calls = [bench.calls[at] for at in order]
-        if not bench.vary(calls).grade.full and not bench.vary(_asked_twice(bench, calls)).grade.full:
+        if not bench.vary([bench.calls[at] for at in order]).grade.full:
             return "failed", f"not full in the order {' '.join(map(str, order))}"
     wordings = list(_wordings(bench))
     for number, calls in enumerate(wordings):
-        if not bench.vary(calls).grade.full and not bench.vary(_asked_twice(bench, calls)).grade.full:
+        if not bench.vary(calls).grade.full:
             return "failed", f"not full in other words ({number})"
     if not orders and not wordings:
         return "not_applicable", "no two steps are independent, and no message has another form"
@@ -118,11 +117,6 @@ def _wordings(bench: Bench) -> Iterator[list[ToolCall]]:
                 changed = True
         if changed:
             yield calls
-
-
-def _asked_twice(bench: Bench, calls: Sequence[ToolCall]) -> list[ToolCall]:
-    """The calls with each message said again at once: elsewhere, or in other words, two may bring what one brought."""
-    return [again for call in calls for again in ([call, call] if call.tool == bench.speaks else [call])]
 
 
 def _changed(first: Fact, later: Fact) -> bool:
