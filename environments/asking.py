@@ -14,6 +14,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from rewards.listed import one_slip
+
 MAX_READ = 1500
 """Characters of a message that the requester reads."""
 MAX_CLAUSES = 8
@@ -157,7 +159,7 @@ class Vocabulary:
             return word
         found = self._read.get(word)
         if found is None:
-            found = next((known for known in self._by_letter.get(word[0], ()) if _one_slip(word, known)), word)
+            found = next((known for known in self._by_letter.get(word[0], ()) if _is_slip(word, known)), word)
             if len(self._read) < 10_000:  # a bound on memory; what is not kept is worked out again
                 self._read[word] = found
         return found
@@ -169,17 +171,9 @@ def vocabulary_of(known: frozenset[str]) -> Vocabulary:
     return Vocabulary(known)
 
 
-def _one_slip(said: str, known: str) -> bool:
-    """True if `said` is `known` with one letter wrong, missing, added, or two neighbours swapped; a plural is another word."""
-    if abs(len(said) - len(known)) > 1 or said == known + "s" or known == said + "s":
-        return False
-    start = 0
-    while start < min(len(said), len(known)) and said[start] == known[start]:
-        start += 1
-    left, right = said[start:], known[start:]
-    if left[1:] == right[1:] or left[1:] == right or left == right[1:]:
-        return True
-    return left[:2] == right[1::-1] and left[2:] == right[2:]
+def _is_slip(said: str, known: str) -> bool:
+    """True if `said` is `known` but for one slip; a plural is another word."""
+    return one_slip(said, known) and said not in (f"{known}s", known[:-1] if known.endswith("s") else "")
 
 
 def features(clause: str) -> frozenset[str]:
