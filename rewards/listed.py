@@ -16,6 +16,7 @@ words that fit several values of the list say none of them.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -55,6 +56,12 @@ _ORDINALS |= {f"{tens}{join}{word}": base + n for tens, base in (("twenty", 20),
 _ORDINALS["thirtieth"] = 30
 _AS_WORDS = "|".join(sorted(_ORDINALS, key=len, reverse=True))
 _WORD = re.compile(r"[^\W_]+")
+_LONE = re.compile(
+    rf"(?<![\d:.,/_])(?P<n>\d{{1,2}})(?![\d/_]|:\d\d|[.,]\d)(?! (?:people|guests|persons?|hours?|hrs?|days?|minutes?|mins?)\b)"
+    rf"|\b(?P<w>{'|'.join(_SMALL)})\b(?! (?:of|more|people|guests|persons?|hours?|hrs?|days?|minutes?|mins?)\b)"
+)
+_OF_THE_CLOCK = re.compile(r"\b(?:morning|afternoon|evening|night|tonight|noon|midday|midnight|o'? ?clock|\d{1,2}[:.]\d\d)\b")
+_OF_THE_WEEK = re.compile(r"\b(?:today|tonight|tomorrow|weekdays?|weekend|this (?:morning|afternoon|evening))\b")
 _TOKEN = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}\w*")
 
 
@@ -82,6 +89,36 @@ def _key(value: str) -> str:
     """A listed hour or day of a month without its spaces: "5pm", "12"."""
     hour, day = _HOUR.fullmatch(value.casefold()), _ORDINAL.fullmatch(value.casefold())
     return f"{int(hour[1])}{hour[2]}" if hour else str(int(day[1])) if day else value
+
+
+def number_of(value: str) -> int | None:
+    """The number of a listed hour or day of a month ("5 pm", "12th"); None of any other value."""
+    match = _HOUR.fullmatch(value.casefold()) or _ORDINAL.fullmatch(value.casefold())
+    return int(match[1]) if match else None
+
+
+def lone_numbers(text: str) -> frozenset[int]:
+    """Numbers of one or two digits, and one to twelve in words, that stand alone in a text: no time with minutes, no amount, no
+    count of people, hours or days."""
+    return frozenset(_number(match["n"] or match["w"]) for match in _LONE.finditer(text.casefold()))
+
+
+def hinted(text: str, listed: Listed, phrases: Sequence[str]) -> bool:
+    """True if a text may speak of the choice at all, though in words that say no one value of the list: "at 5", "in the morning",
+    "today", a word that some values hold, what is asked with one of `phrases` for yes or no."""
+    low = text.casefold()
+    if is_yes_no(listed):
+        return _place(low, phrases) is not None
+    if said(text, listed):
+        return True
+    numbers = {number for value in listed if (number := number_of(value)) is not None}
+    if numbers:
+        return bool(numbers & lone_numbers(text)) or _OF_THE_CLOCK.search(low) is not None
+    if {value.casefold() for value in listed} <= _DAYS.keys() and _OF_THE_WEEK.search(low):
+        return True
+    spread = Counter(word for value in listed for word in set(_WORD.findall(value.casefold())) if len(word) > 3)
+    some = {word for word, count in spread.items() if 2 * count <= len(listed) or len(listed) == 1}
+    return not some.isdisjoint(_WORD.findall(low))
 
 
 # --- hours ----------------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-"""A listed value that a requester agreed to, or said in words that fit several values: the turn is told with the value that was
-then entered behind it ("Yes, that works. (Monday)", "at 5 would be good (5 pm)").
+"""A listed value that a requester agreed to, or said in words that only the record explains: the turn is told with the value that
+was then entered behind it ("Yes, that works. (Monday)", "at 5 would be good (5 pm)", "today, please (Tuesday)").
 
 A choice between people is made in two turns: one proposes, the other agrees. The second turn alone says nothing. What both meant
 stands in the query that was made of it, and nowhere else; so a turn is completed only by a recorded value, only where it is the
@@ -9,9 +9,12 @@ only one that fits, and only where nothing that the requester said is another va
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 
-from rewards.listed import Listed, is_yes_no, said
+from environments.asking import default_slot_words
+from rewards.listed import Listed, answered, is_yes, is_yes_no, lone_numbers, number_of, said, spans
+from tasks.telling import Span, normal
 
 AGREES = re.compile(
     r"^\W*(?:(?:oh|well|hm+|ah|omg|wow|hi|hello)\W+)*"
@@ -25,24 +28,29 @@ REFUSES = re.compile(
 )
 FIRST = re.compile(r"(?<=[.!?])\s+")
 """What follows the first sentence of an agreement is talk."""
-HOUR = re.compile(r"(\d{1,2}) ?[ap]m", re.IGNORECASE)
-ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)", re.IGNORECASE)
-_NUMBERS = re.findall(r"\w+", "one two three four five six seven eight nine ten eleven twelve")
-_NUMBER = re.compile(
-    rf"(?<![\d:.,/_])(\d{{1,2}})(?![\d/_]|:[1-5]\d|[.,]\d)|\b({'|'.join(_NUMBERS)})\b(?! (?:of|more|people|guests|hours?|days?))"
-)
+BY_CALENDAR = {"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1}
+"""Words that say a day by the calendar -> days from the day on which they are said."""
+ZONES_BEHIND = timedelta(hours=12)
+"""Nobody knows the speaker's zone: their day may still be the one before that of UTC."""
 
 
 def completed(
-    message: str, answer: str, values: Mapping[str, frozenset[str]], listed: Mapping[str, Listed], told: frozenset[str]
+    message: str,
+    answer: str,
+    values: Mapping[str, frozenset[str]],
+    listed: Mapping[str, Listed],
+    told: frozenset[str],
+    at_us: int | None = None,
 ) -> dict[str, str]:
-    """Slot -> the recorded value that completes the turn `answer` to `message`; `told` are slots that the turn tells itself."""
+    """Slot -> the recorded value that completes the turn `answer` to `message`, said at `at_us` (microseconds since 1970, None =
+    nobody knows); `told` are slots that the turn tells itself."""
     found = {}
     for slot, choices in listed.items():
         if slot in told or is_yes_no(choices) or said(answer, choices):
             continue
         recorded = values.get(slot, frozenset()) & frozenset(choices)
-        fits = {value for value in recorded if _number_of(value) in _bare(answer)}
+        fits = {value for value in recorded if number_of(value) in lone_numbers(answer)}
+        fits |= recorded & set(_by_calendar(answer, at_us))
         if not fits and AGREES.search(answer) and not REFUSES.search(FIRST.split(answer.strip(), maxsplit=1)[0]):
             proposed = said(message, choices)
             fits = set(recorded & proposed) if len(proposed) == 1 else set()
@@ -51,12 +59,36 @@ def completed(
     return found
 
 
-def _number_of(value: str) -> int:
-    """The number of a listed hour or day of a month; -1 of any other value."""
-    match = HOUR.fullmatch(value) or ORDINAL.fullmatch(value)
-    return int(match[1]) if match else -1
+def _by_calendar(answer: str, at_us: int | None) -> Iterator[str]:
+    """Names of the weekdays that "today" and "tomorrow" can mean."""
+    if at_us is None:
+        return
+    now = datetime.fromtimestamp(at_us / 1e6, UTC)
+    for words, ahead in BY_CALENDAR.items():
+        if re.search(rf"\b{words}\b", answer, re.IGNORECASE):
+            yield from {(at + timedelta(days=ahead)).strftime("%A") for at in (now, now - ZONES_BEHIND)}
 
 
-def _bare(text: str) -> set[int]:
-    """Numbers up to 99 that stand alone in a text, in digits or up to twelve in words."""
-    return {int(digits) if digits else _NUMBERS.index(word.lower()) + 1 for digits, word in _NUMBER.findall(text)}
+def told_spans(
+    question: str,
+    answer: str,
+    values: Mapping[str, frozenset[str]],
+    listed: Mapping[str, Listed],
+    slots: Mapping[str, Sequence[str]],
+    old: Mapping[str, set[str]],
+) -> list[Span]:
+    """Where a turn says one of the recorded values of an argument that chooses from a list: of several the one that was not told
+    before (`old`: slot -> those told, in one case), then the longest words. A yes or no only to a question that asks for it, or
+    with what it is about."""
+    found = []
+    for slot in sorted(values.keys() & listed.keys()):
+        known = values[slot]
+        if is_yes_no(listed[slot]):
+            words = answered(question, answer, tuple(slots.get(slot) or default_slot_words(slot)))
+            places = [(words[0], words[1], value) for value in sorted(known) if words is not None and is_yes(value) == words[2]]
+        else:
+            places = [span for span in spans(answer, listed[slot]) if span[2] in known]
+        if places:
+            start, end, value = max(places, key=lambda s: (normal(s[2]) not in old.get(slot, ()), s[1] - s[0], -s[0]))
+            found.append(Span(slot, start, end, value))
+    return found

@@ -19,7 +19,8 @@ from environments.seen import Seen
 from rewards.listed import Listed, is_yes_no
 from schemas.spec import OutcomePattern, Spec
 from tasks.case import Case, Clean
-from tasks.requester import normal, surface
+from tasks.requester import surface
+from tasks.telling import normal
 
 TYPES = {"ShortString": "string", "Integer": "integer", "Boolean": "boolean", "Categorical": "enum"}
 """Type of a described input -> type of a declared one; RequestType tells checking from booking and is no argument."""

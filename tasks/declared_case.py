@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rewards.listed import said
+from environments.asking import default_slot_words
+from rewards.listed import hinted
 from schemas.episode import ToolCall
 from schemas.task import RequesterSpec, SystemRef, TaskSpec
 from tasks import declared
@@ -118,14 +119,16 @@ def _attempt(
 
 def left_open(built: Built, found: declared.DeclaredCase, apis: Mapping[str, declared.Api], task: TaskSpec) -> set[str]:
     """The argument for want of which there is no reference, where it is a choice from a list of which neither the opening nor any
-    fact speaks: nobody decided it, so neither does the outcome (as fields that no one decided are not compared)."""
+    fact speaks, not even in words that fit several of its values: nobody decided it, so neither does the outcome (as fields that
+    no one decided are not compared)."""
     name = built.lacking
     listed = apis[found.last.api].listed(name) if name in apis[found.last.api].inputs else ()
     if built.reason != "underivable" or not listed or len(found.last.arguments) < 2:
         return set()
     facts = task.requester.facts
+    phrases = apis[found.last.api].slots.get(name) or default_slot_words(name)
     spoken_of = any(name in fact.values for fact in facts) or any(
-        said(text, listed) for text in (task.opening.text, *(fact.answer for fact in facts))
+        hinted(text, listed, phrases) for text in (task.opening.text, *(fact.answer for fact in facts))
     )
     return set() if spoken_of else {name}
 

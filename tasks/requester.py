@@ -14,14 +14,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from environments.asking import default_slot_words
-from rewards.listed import Listed, answered, is_yes, is_yes_no
-from rewards.listed import spans as listed_words
+from rewards.listed import Listed
 from schemas.spec import RequesterOptions
 from schemas.task import Fact, RequesterSpec
 from tasks.case import Case, Turn
-from tasks.completing import completed
-from tasks.telling import BARE, Span, sound_spans, tellings
+from tasks.completing import completed, told_spans
+from tasks.telling import BARE, Span, normal, sound_spans, tellings
 
 TOKEN = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
 """Any pseudonym of the clean records."""
@@ -252,7 +250,7 @@ def _facts_of(
             continue  # "yes" to another question
         start = exchange.answer.find(value)
         spans.append(Span(slot, start, start + len(value)))
-    spans += listed_spans(exchange, values, listed, words.slots, old)
+    spans += told_spans(exchange.question, exchange.answer, values, listed, words.slots, old)
     meant = {span.slot: span.meant for span in spans if span.meant}
     made: list[_Told] = []
     unknown = []
@@ -283,7 +281,7 @@ def _with_completion(
     if exchange.volunteered:
         return made
     told = frozenset(slot for fact in made for slot in fact.values)
-    found = completed(exchange.message, exchange.answer, values, listed, told)
+    found = completed(exchange.message, exchange.answer, values, listed, told, exchange.at_us)
     found = {s: v for s, v in found.items() if not any(t.means(s) == normal(v) for t in before if s in t.values)}
     if not found:
         return made
@@ -339,11 +337,6 @@ def _settled(facts: list[_Told], tried: Tried) -> list[_Told]:
     return [told for told in kept if told.answer]
 
 
-def normal(text: object) -> str:
-    """Letters and digits only, small: how a person's words and a typed value are compared."""
-    return re.sub(r"[^a-z0-9]", "", str(text).lower())
-
-
 def surface(text: str, value: object) -> str | None:
     """The words of `text` that say `value` (letters, digits and order agree; spacing, case and marks may differ), or None."""
     wanted = normal(value)
@@ -372,29 +365,6 @@ def surface_values(text: str, values: Mapping[str, frozenset[str]]) -> dict[str,
         said = [form for value in sorted(values[slot]) if (form := surface(text, value))]
         if said:
             found[slot] = max(said, key=lambda s: (len(s), s))
-    return found
-
-
-def listed_spans(
-    exchange: Exchange,
-    values: Mapping[str, frozenset[str]],
-    listed: Mapping[str, Listed],
-    slots: Mapping[str, Sequence[str]],
-    old: Mapping[str, set[str]],
-) -> list[Span]:
-    """Where a turn says one of the recorded values of an argument that chooses from a list: of several the one that was not told
-    before (`old`), then the longest words. A yes or no only to a question that asks for it, or with what it is about."""
-    found = []
-    for slot in sorted(values.keys() & listed.keys()):
-        known = values[slot]
-        if is_yes_no(listed[slot]):
-            words = answered(exchange.question, exchange.answer, tuple(slots.get(slot) or default_slot_words(slot)))
-            said = [(words[0], words[1], value) for value in sorted(known) if words is not None and is_yes(value) == words[2]]
-        else:
-            said = [span for span in listed_words(exchange.answer, listed[slot]) if span[2] in known]
-        if said:
-            start, end, value = max(said, key=lambda s: (normal(s[2]) not in old.get(slot, ()), s[1] - s[0], -s[0]))
-            found.append(Span(slot, start, end, value))
     return found
 
 

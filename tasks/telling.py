@@ -28,6 +28,11 @@ BARE = frozenset({"yes", "no", "true", "false"})
 """Values that say nothing without their question."""
 
 
+def normal(text: object) -> str:
+    """Letters and digits only, small: how a person's words and a typed value are compared."""
+    return re.sub(r"[^a-z0-9]", "", str(text).lower())
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """Where a value stands in a turn."""

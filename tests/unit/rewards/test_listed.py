@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewards.listed import answered, hours_apart, lengths, one_slip, said, spans, unknown
+from rewards.listed import answered, hinted, hours_apart, lengths, one_slip, said, spans, unknown
 
 HOURS = tuple(f"{n} {half}" for half in ("am", "pm") for n in (12, *range(1, 12)))
 DATES = tuple(f"{n}{'th' if 10 < n < 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}" for n in range(1, 32))
@@ -117,3 +117,22 @@ def test_one_slip_is_one_letter_or_one_swap_and_never_the_first() -> None:
     assert one_slip("riversied", "riverside")
     assert not one_slip("liverside", "riverside")
     assert not one_slip("rvrside", "riverside")
+
+
+@pytest.mark.parametrize(
+    ("text", "listed", "speaks"),
+    [
+        ("at 5, please", ("5 am", "5 pm"), True),
+        ("half past, 5:30 pm", ("5 am", "5 pm"), True),
+        ("sometime in the evening", ("5 am", "5 pm"), True),
+        ("for 5 people", ("5 am", "5 pm"), False),
+        ("as soon as possible", ("5 am", "5 pm"), False),
+        ("today", ("Monday", "Tuesday"), True),
+        ("one of the bays", ("West Bay", "East Bay", "Harbour"), False),
+        ("somewhere at the harbour", ("West Bay", "Harbour Hall", "Harbour Inn", "Old Mill"), True),
+        ("is there parking?", ("Yes", "No"), True),
+        ("we come by car", ("Yes", "No"), False),
+    ],
+)
+def test_a_text_may_speak_of_a_list_without_saying_one_of_it(text: str, listed: tuple[str, ...], speaks: bool) -> None:
+    assert hinted(text, listed, ("parking",)) == speaks

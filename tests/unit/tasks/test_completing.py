@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from tasks.completing import completed
@@ -34,6 +36,26 @@ def test_a_turn_is_completed_only_by_the_one_entered_value_that_fits(
 ) -> None:
     values = {slot: frozenset({value}) for slot, value in entered.items()}
     assert completed(message, answer, values, LISTS, frozenset()) == found
+
+
+SUNDAY_US = int(datetime(2020, 5, 3, 5, tzinfo=UTC).timestamp() * 1e6)
+"""A Sunday, five in the morning UTC."""
+
+
+@pytest.mark.parametrize(
+    ("answer", "entered", "found"),
+    [
+        ("Today, as soon as can be.", "Sunday", {"Day": "Sunday"}),
+        ("tomorrow is fine", "Monday", {"Day": "Monday"}),
+        ("tomorrow is fine", "Sunday", {"Day": "Sunday"}),  # said on Saturday, west of Greenwich
+        ("today", "Wednesday", {}),
+        ("some day", "Sunday", {}),
+    ],
+)
+def test_today_is_completed_only_by_a_day_that_it_can_have_been(answer: str, entered: str, found: dict[str, str]) -> None:
+    values = {"Day": frozenset({entered})}
+    assert completed("On what day?", answer, values, LISTS, frozenset(), SUNDAY_US) == found
+    assert completed("On what day?", answer, values, LISTS, frozenset(), None) == {}
 
 
 def test_what_fits_two_entered_values_is_not_completed() -> None:
