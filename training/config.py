@@ -138,6 +138,7 @@ def check_config(config: Config) -> None:
         "microbatch": config.microbatch < 1,
         "warm-share": not 0 < config.warm_share <= 1,
         "word-dropout": not 0 <= config.word_dropout < 1,
+        "warm-detours": not 0 <= config.warm_detours <= 1,
         "rollout-word-dropout": not 0 <= config.rollout_word_dropout < 1,
         "validation-share": not 0 <= config.validation_share < 0.9,
         "samples-per-task": config.samples_per_task < 1 or config.episodes % config.samples_per_task != 0,

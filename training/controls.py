@@ -6,20 +6,18 @@ as many reference episodes with detours as cost about the CPU time of a rollout 
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Mapping
 from typing import Any
 
-import torch
-
 from schemas.errors import StageError
 from training.demonstrations import Demonstrator, epoch_of
 from training.lab import Lab
-from training.policy import action_count, collate, microbatches, score
+from training.policy import action_count
 from training.report import Clock
 from training.tape import Tape
 from training.tokens import PAD
+from training.warmstart import imitation_step
 
 SHARE = 2
 """Demonstrations of an iteration for each episode of a rollout: sampling and scoring cost about as much as the update."""
@@ -40,17 +38,18 @@ def imitate(lab: Lab, iteration: int, plain: Mapping[str, Tape], demonstrator: D
         chance.shuffle(tapes)
         for start in range(0, len(tapes), config.minibatch):
             batch = tapes[start : start + config.minibatch]
-            tokens = action_count(batch)
-            lab.optimizer.zero_grad(set_to_none=True)
-            for part in microbatches(batch, config.microbatch):
-                data = collate(part, len(lab.vocabulary), lab.vocabulary.ids[PAD], lab.policy.device)
-                loss = -score(lab.policy, data).logprob.sum()
-                (loss / tokens).backward()
-                total += float(loss.detach())
-            count += tokens
-            if not math.isfinite(total):
+            loss = imitation_step(
+                lab.policy,
+                lab.optimizer,
+                batch,
+                vocabulary_size=len(lab.vocabulary),
+                pad=lab.vocabulary.ids[PAD],
+                part=config.microbatch,
+                clip=config.grad_clip,
+            )
+            if loss is None:
                 raise StageError(f"iteration {iteration + 1}: the supervised loss is not finite; try a lower --lr")
-            torch.nn.utils.clip_grad_norm_(lab.policy.actor_parameters(), config.grad_clip)
-            lab.optimizer.step()
+            total += loss
+            count += action_count(batch)
     clock.lap("update")
     return {"iteration": iteration + 1, "supervised_loss": total / max(1, count), "action_tokens": count, **clock.row()}

@@ -23,8 +23,8 @@ from training.config import Config, device_of, identity
 from training.corpus import Coverage, build_vocabulary, read_trajectories, warm_tapes
 from training.demonstrations import Demonstrator, epoch_of
 from training.policy import Policy, parameter_count, small_model
-from training.report import MetricsLog
-from training.rollout import play
+from training.report import MetricsLog, rollout_metrics
+from training.rollout import Played, play
 from training.tape import Tape
 from training.tokens import PAD, Vocabulary
 from training.warmstart import WarmEpoch, warm_start
@@ -216,17 +216,16 @@ def make_warm_start(lab: Lab) -> None:
 
     def log(row: WarmEpoch) -> None:
         course.append(row)
-        say(
-            config,
-            f"warm start {row.epoch}: loss {row.loss:.3f}, validation {row.validation_loss:.3f} ({row.validation_accuracy:.1%}), "
-            f"solved {row.validation_success:.3f}",
-        )
+        held = f", validation {row.validation_loss:.3f} ({row.validation_accuracy:.1%})" if validation else ""
+        solved = "" if math.isnan(row.validation_success) else f", solved {row.validation_success:.2f}"
+        say(config, f"warm start {row.epoch}: loss {row.loss:.3f}{held}{solved}")
 
     started = time.process_time()
     shown = Demonstrator(lab.taskset, lab.grader, vocabulary, config.context, rate=config.warm_detours)
     warm_start(
         lab.policy,
         lambda epoch: epoch_of(shown, plain, epoch, random.Random(f"{config.seed}/{epoch}")),
+        len(plain),
         validation,
         vocabulary_size=len(vocabulary),
         pad=vocabulary.ids[PAD],
@@ -236,7 +235,7 @@ def make_warm_start(lab: Lab) -> None:
         seed=config.seed,
         words=vocabulary.words,
         word_dropout=config.word_dropout,
-        success=(lambda: greedy_success(lab)) if lab.validation_ids else None,
+        success=(lambda: rollout_metrics(validated(lab))["success"]) if lab.validation_ids else None,
         log=log,
     )
     write_json(
@@ -253,14 +252,13 @@ def make_warm_start(lab: Lab) -> None:
     )
 
 
-def greedy_success(lab: Lab) -> float:
-    """Share of the validation tasks that the greedy policy solves."""
+def validated(lab: Lab) -> list[Played]:
+    """Greedy episodes of the policy on the validation tasks."""
     jobs = [(task, 0) for task in lab.validation_ids]
     made = torch.Generator().manual_seed(0)
-    episodes = play(
+    return play(
         lab.policy, lab.taskset, lab.grader, lab.vocabulary, jobs, context=lab.config.context, generator=made, greedy=True
     )
-    return sum(bool(p.trace.grade and p.trace.grade.success) for p in episodes) / len(episodes)
 
 
 def say(config: Config, line: str) -> None:

@@ -94,7 +94,8 @@ def small_model(vocabulary: Vocabulary, *, width: int, layers: int, heads: int, 
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Policy(Qwen3ForCausalLM(config).float(), Pointer(width, vocabulary.slot_mask()))
+        slots = torch.tensor([symbol.startswith("@") for symbol in vocabulary.symbols])
+        return Policy(Qwen3ForCausalLM(config).float(), Pointer(width, slots))
 
 
 def parameter_count(policy: Policy) -> int:

@@ -31,7 +31,7 @@ from training.config import Config, check_config
 from training.controls import imitate
 from training.demonstrations import Demonstrator
 from training.gae import gae, group_baseline, length_adaptive_lambda, terminal_only, turn_gae
-from training.lab import Lab, open_training_side, prepare, references, resume, run_folder, save, say
+from training.lab import Lab, open_training_side, prepare, references, resume, run_folder, save, say, validated
 from training.policy import collate, microbatches, score
 from training.report import Clock, rollout_metrics, summary_line, write_report
 from training.rollout import play
@@ -75,7 +75,7 @@ def supervised(lab: Lab) -> Callable[[Lab, int], dict[str, Any]]:
 
     def step(lab: Lab, iteration: int) -> dict[str, Any]:
         row = imitate(lab, iteration, plain, demonstrator)
-        return row | (validation_metrics(lab) if due(lab, iteration) else {})
+        return row | (rollout_metrics(validated(lab), "validation_") if due(lab, iteration) else {})
 
     return step
 
@@ -124,7 +124,7 @@ def iterate(lab: Lab, iteration: int) -> dict[str, Any]:
     clock.lap("update")
     row |= rollout_metrics(played)
     if due(lab, iteration):
-        row |= validation_metrics(lab)
+        row |= rollout_metrics(validated(lab), "validation_")
         clock.lap("validation")
     return {"iteration": iteration + 1, **row, **clock.row()}
 
@@ -285,21 +285,6 @@ def minibatch_loss(lab: Lab, part: Sequence[Sample], only_value: bool, totals: d
     totals["k3"] += float(losses.k3(scores.logprob.detach(), old).sum())
     weighted = config.value_weight * value.sum() if config.advantage != "group" else 0.0 * value.sum()
     return weighted if only_value else per_token.sum() + weighted - config.entropy * spread.sum()
-
-
-def validation_metrics(lab: Lab) -> dict[str, Any]:
-    """Greedy episodes on the validation tasks."""
-    played = play(
-        lab.policy,
-        lab.taskset,
-        lab.grader,
-        lab.vocabulary,
-        [(task, 0) for task in lab.validation_ids],
-        context=lab.config.context,
-        generator=torch.Generator().manual_seed(0),
-        greedy=True,
-    )
-    return rollout_metrics(played, "validation_")
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

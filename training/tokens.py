@@ -16,9 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from schemas.errors import SourceError
 from schemas.files import canonical_json, read_json, sha256_json, write_json
 
@@ -113,10 +110,6 @@ class Vocabulary:
     def words(self) -> frozenset[int]:
         """Ids of the words of texts: what may be left out without changing any fact."""
         return frozenset(index for symbol, index in self.ids.items() if symbol.startswith("w:"))
-
-    def slot_mask(self) -> Tensor:
-        """(V,) bool: the symbols that stand for values shown in the episode."""
-        return torch.tensor([symbol.startswith("@") for symbol in self.symbols])
 
     def renaming(self, chance: random.Random) -> list[int]:
         """A permutation of the ids that shuffles the numbers of each kind of slot; the roles of a person keep together."""

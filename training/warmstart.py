@@ -38,6 +38,7 @@ class WarmEpoch:
 def warm_start(
     policy: Policy,
     episodes: Callable[[int], Sequence[Tape]],
+    number: int,
     validation: Sequence[Tape],
     *,
     vocabulary_size: int,
@@ -55,14 +56,13 @@ def warm_start(
     """Trains the policy in place (not its value head) and leaves it at its best epoch: by `success` on the validation tasks,
     which is asked for in the second half of the epochs, then by validation loss.
 
-    `episodes` gives the tapes of an epoch, of the same number each time. In each epoch a share `word_dropout` of the tokens in
+    `episodes` gives the `number` tapes of an epoch. In each epoch a share `word_dropout` of the tokens in
     `words` is left out of the observations, anew: the requests are few.
 
     Raises StageError where the loss is not finite; the parameters of the best epoch so far are then in place.
     """
-    device = policy.device
     optimizer = torch.optim.AdamW(policy.actor_parameters(), lr=lr, weight_decay=weight_decay, betas=(0.9, 0.98))
-    steps = epochs * math.ceil(len(episodes(0)) / batch)
+    steps = epochs * math.ceil(number / batch)
     warmup = max(1, steps // 20)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda s: min((s + 1) / warmup, 0.5 * (1 + math.cos(math.pi * min(1.0, s / max(1, steps)))) + 0.02)
@@ -75,18 +75,12 @@ def warm_start(
         chance = random.Random(f"{seed}/{epoch}")
         seen = [tape.thinned(words, word_dropout, chance) for tape in episodes(epoch)]
         for chosen in _groups(seen, batch, generator):
-            optimizer.zero_grad(set_to_none=True)
-            tokens = action_count(chosen)
-            for part in microbatches(chosen, max(1, batch // 2)):
-                loss = -score(policy, collate(part, vocabulary_size, pad, device)).logprob.sum()
-                (loss / tokens).backward()
-                total += float(loss.detach())
-            count += tokens
-            if not math.isfinite(total):
+            loss = imitation_step(policy, optimizer, chosen, vocabulary_size=vocabulary_size, pad=pad, part=max(1, batch // 2))
+            if loss is None:
                 policy.load_state_dict(best_state)
                 raise StageError(f"warm start, epoch {epoch}: the loss is not finite; lower --warm-lr (now {lr})")
-            torch.nn.utils.clip_grad_norm_(policy.actor_parameters(), 1.0)
-            optimizer.step()
+            total += loss
+            count += action_count(chosen)
             schedule.step()
         held_loss, accuracy = judge(policy, validation, vocabulary_size=vocabulary_size, pad=pad, batch=batch)
         solved = success() if success is not None and 2 * (epoch + 1) > epochs else math.nan
@@ -95,6 +89,31 @@ def warm_start(
         if measure > best:
             best, best_state = measure, {k: v.clone() for k, v in policy.state_dict().items()}
     policy.load_state_dict(best_state)
+
+
+def imitation_step(
+    policy: Policy,
+    optimizer: torch.optim.Optimizer,
+    tapes: Sequence[Tape],
+    *,
+    vocabulary_size: int,
+    pad: int,
+    part: int,
+    clip: float = 1.0,
+) -> float | None:
+    """One optimizer step on the action tokens of these tapes, `part` of them in one forward pass; returns the summed negative
+    log-likelihood in nats, or None, without a step, where it is not finite."""
+    optimizer.zero_grad(set_to_none=True)
+    tokens, total = action_count(tapes), 0.0
+    for few in microbatches(tapes, part):
+        loss = -score(policy, collate(few, vocabulary_size, pad, policy.device)).logprob.sum()
+        (loss / tokens).backward()
+        total += float(loss.detach())
+    if not math.isfinite(total):
+        return None
+    torch.nn.utils.clip_grad_norm_(policy.actor_parameters(), clip)
+    optimizer.step()
+    return total
 
 
 @torch.no_grad()
