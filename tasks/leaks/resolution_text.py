@@ -28,8 +28,7 @@ SIZE = 6
 COMMON = 2
 """A run in the later messages of this many cases, or in this many records of a state, is house style."""
 FEWEST = 2
-"""Runs that an opening must share: agents say back one run of the request's own ("from A to B and C"), seldom more; and that the
-messages of an earlier case must share, but for a whole sentence: agents ask alike for the same thing."""
+"""Runs that an opening must share: agents say back one run of the request's own ("from A to B and C"), seldom more."""
 QUOTED = re.compile(r"last comment in request\b.*|^\s*>.*?$|^on .{4,80} wrote:.*", re.IGNORECASE | re.DOTALL | re.MULTILINE)
 """What a message repeats of somebody else's: merge notices, quoted lines and replies."""
 SHORTEST_LINE = 4
@@ -110,6 +109,18 @@ def run(data: LeakInput) -> list[Finding]:
                 held[word] = held.get(word, frozenset()) | {(leaf.record_id, leaf.path, leaf.value)}
         return held
 
+    asked = [said for said, count in told_by.items() if count >= COMMON]
+    near: dict[str, bool] = {}
+
+    def reworded(gram: Gram, own: set[str]) -> bool:
+        """True where the run stands only in sentences that differ little from one of house style ("can you" for "could you"):
+        agents ask alike for the same thing, in an earlier case too."""
+        holding = [said for said in own if f" {' '.join(gram)} " in f" {said} "]
+        for said in holding:
+            if said not in near:
+                near[said] = _near_any(said, asked)
+        return bool(holding) and all(near[said] for said in holding)
+
     bags = Parts(data, own_words, lambda first, other: first | other)
     parts = Parts(data, told, lambda first, other: (first[0] + other[0], first[1]))
     for task in data.tasks:
@@ -125,13 +136,10 @@ def run(data: LeakInput) -> list[Finding]:
         earlier = f"state/{task.opening.record.system}/{task.opening.record.kind}/{MESSAGES}"
         for part in parts.of(task):
             alone = [gram for gram in own & part.keys() if part[gram][0] < COMMON and not stock.joins(task.task_id, gram)]
-            runs = Counter(part[gram][1] for gram in alone)
             paths |= {
                 path
                 for gram in alone
-                if not (path := part[gram][1]).startswith(f"{earlier}/")
-                or runs[path] >= FEWEST
-                or " ".join(gram) in sentences[task.task_id]
+                if not (path := part[gram][1]).startswith(f"{earlier}/") or not reworded(gram, shorter[task.task_id])
             }
         lines = [said for said in sentences[task.task_id] if told_by[said] < COMMON]
         wrote = f" {' '.join(words(' '.join(data.requester_turns.get(task.task_id, ()))))} "
@@ -154,6 +162,14 @@ def run(data: LeakInput) -> list[Finding]:
 def _kept(stock: Stock, task: TaskSpec, runs: set[Gram]) -> int:
     """Runs that do not only join stock sentences."""
     return sum(not stock.joins(task.task_id, gram) for gram in runs)
+
+
+def _near_any(said: str, style: list[str]) -> bool:
+    """True where one of the sentences is like it as a whole."""
+    from rapidfuzz import fuzz, process
+
+    alike = ALIKE if len(said.split()) >= LONG else ALIKE_SHORT
+    return process.extractOne(said, style, scorer=fuzz.ratio, score_cutoff=alike) is not None
 
 
 def grams_of(said: list[str]) -> set[Gram]:

@@ -165,7 +165,7 @@ def test_a_field_of_the_cases_own_row_is_not_excused_by_the_codes_of_other_rows(
 
 
 def test_agents_ask_alike_for_the_same_thing_and_a_whole_sentence_is_an_answer() -> None:
-    others = [f"You will see, we send the order soon: the number follows on day {n}." for n in range(3)]
+    others = [f"Can you send us the order number? It was shipped on day {n}." for n in range(3)]
     data = answered("I am looking into this. Can you send me the order number? We wrote it all off today.", *others)
     index, task = 0, data.tasks[0]
     record = task.opening.record
@@ -178,3 +178,7 @@ def test_agents_ask_alike_for_the_same_thing_and_a_whole_sentence_is_an_answer()
 
     assert failed("resolution_text", earlier("Could you send me the order number, please?")) == []
     assert failed("resolution_text", earlier("Hello. We wrote it all off today.")) == ["state/helpdesk/ticket/messages/*/text"]
+    # One run of a sentence that nobody else says is evidence, here as elsewhere.
+    data = answered("The parcel was left with the neighbour at number nine, and he signed for it himself.", *others)
+    found = failed("resolution_text", earlier("It is said that it was left with the neighbour at number nine in May."))
+    assert found == ["state/helpdesk/ticket/messages/*/text"]
