@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 from schemas.files import read_models, write_models
 from schemas.task import Answer, Certificate, TaskSpec
 from schemas.taskset import open_taskset, task_digest
+from tests.stopping import INTERRUPTED, all_gone, stop
 from tests.taskset_certified import build_certified, write_side
 from tests.taskset_factory import seal
 
@@ -193,24 +193,12 @@ run_command(lambda: tasks.verify.main([{str(folder)!r}, "--workers", "2"]))
             assert running.stderr is not None
             line = next(line for line in running.stderr if ": 1/" in line)
             assert "verify" in line
-            (os.killpg if sent == signal.SIGINT else os.kill)(running.pid, sent)
+            stop(running.pid, sent)
             rest = [line for line in running.stderr.read().splitlines() if not line.startswith("verify ")]
         if sent == signal.SIGINT:
             assert running.returncode == 130
-            assert rest == ["interrupted; run the same command again: a stage goes on from what it finished"]
-        for _ in range(100):
-            if not _alive(running.pid):
-                break
-            time.sleep(0.1)
-        assert not _alive(running.pid)
-
-
-def _alive(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
+            assert rest == [INTERRUPTED]
+        assert all_gone(running.pid)
 
 
 def test_a_command_that_is_not_there_names_those_that_are(repo_root: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import polars as pl
@@ -18,6 +16,7 @@ from deid.vault import Vault
 from pipeline.manifest import read_manifest
 from schemas.errors import PrivacyError
 from schemas.paths import clean_dir, data_dir, home_dir, records_dir, vault_file
+from tests import tiny_supplier
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "0123456789abcdef0123456789abcdef"
@@ -44,17 +43,7 @@ Regards
 {known}"""
 
 
-def builder() -> ModuleType:
-    path = ROOT / "tests" / "unit" / "deid" / "conftest.py"
-    loaded = importlib.util.spec_from_file_location("tiny_supplier", path)
-    assert loaded is not None
-    assert loaded.loader is not None
-    module = importlib.util.module_from_spec(loaded)
-    loaded.loader.exec_module(module)
-    return module
-
-
-TINY = builder()
+TINY = tiny_supplier.load()
 
 
 def supplier(**more: Any) -> tuple[Any, Any]:

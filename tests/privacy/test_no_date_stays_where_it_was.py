@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import polars as pl
@@ -16,6 +14,7 @@ from deid.run import run
 from deid.vault import Vault
 from schemas.errors import PrivacyError
 from schemas.paths import clean_dir, records_dir, vault_file
+from tests import tiny_supplier
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "0123456789abcdef0123456789abcdef"
@@ -24,17 +23,7 @@ FORMS = ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d %B %Y", "%B %d, %Y", "%d-%b-%Y"
 FIELDS = ["product", "labels", "note", "due", "extra value", "extra member", "extra declared"]
 
 
-def tiny_supplier() -> ModuleType:
-    path = ROOT / "tests" / "unit" / "deid" / "conftest.py"
-    loaded = importlib.util.spec_from_file_location("tiny_supplier", path)
-    assert loaded is not None
-    assert loaded.loader is not None
-    module = importlib.util.module_from_spec(loaded)
-    loaded.loader.exec_module(module)
-    return module
-
-
-TINY = tiny_supplier()
+TINY = tiny_supplier.load()
 
 
 def planted(field: str, text: str) -> dict[str, Any]:

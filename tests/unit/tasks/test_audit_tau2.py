@@ -22,6 +22,7 @@ from tasks.audits._tau2_files import check_checkout, choose_domains, missing_dat
 from tasks.audits._tau2_score import Run, opening_text, scenario_text, verdict
 from tasks.audits._types import Asked, Measure
 from tasks.audits.tau2 import DRIVER, _unseen, run
+from tests.stopping import INTERRUPTED, all_gone, stop
 
 MINIATURE = Path(__file__).resolve().parents[2] / "fixtures" / "audits" / "tau2" / "checkout"
 CHECKOUT = os.environ.get("RECORDGYM_TAU2")
@@ -290,21 +291,9 @@ def test_an_audit_that_is_stopped_ends_at_once_and_leaves_no_process(sent: signa
         children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
         while not children.read_text().strip():
             time.sleep(0.05)
-        (os.killpg if sent == signal.SIGINT else os.kill)(running.pid, sent)
+        stop(running.pid, sent)
         _, said = running.communicate(timeout=30)
     if sent == signal.SIGINT:
         assert running.returncode == 130
-        assert said == "interrupted; run the same command again: a stage goes on from what it finished\n"
-    for _ in range(100):
-        if not _alive(running.pid):
-            break
-        time.sleep(0.1)
-    assert not _alive(running.pid)
-
-
-def _alive(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
+        assert said == f"{INTERRUPTED}\n"
+    assert all_gone(running.pid)
