@@ -19,7 +19,17 @@ from tests.taskset_cases import FORMS
 from tests.taskset_factory import PROOF, build_taskset, seal
 
 CANARY = "6f1b6a52-6d0c-4c57-8f5e-3d8a6f3f9e10"
+SOUND = (
+    *("late_grant", "late_refused", "damaged_grant", "damaged_refused", "double_grant", "double_refused", "approval_grant"),
+    *("approval_refused", "cancel_grant", "cancel_grant_old", "cancel_refused", "recovery_grant", "recovery_refused"),
+    *("address_grant", "exchange_grant", "exchange_refused", "goodwill_refused"),
+)
+"""Cases of the set whose tasks hold."""
 SIDES: tuple[Literal["train", "heldout"], ...] = ("train", "heldout")
+
+
+def placed(task: TaskSpec, cluster: str = "c", sides: tuple[str, ...] = ("train",)) -> Placement:
+    return Placement(Placed(slice=task.slice, sha256="", cluster=cluster), frozenset(sides))
 
 
 def regrade(patch: pytest.MonkeyPatch, change: Callable[[Journal, Grade], dict[str, Any]]) -> None:

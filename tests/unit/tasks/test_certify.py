@@ -15,24 +15,16 @@ from environments.episode import Episode
 from environments.tool import Context, Tool
 from environments.worlds import records
 from rewards.score import Grader
-from schemas.episode import Grade, Journal, Observation, RowChange, ToolCall
+from schemas.episode import Grade, Journal, RowChange, ToolCall
 from schemas.errors import LeakError
 from schemas.files import put_content, read_models, write_models
 from schemas.proof import Placed, Proof
 from schemas.task import Answer, Certificate, Fact, RequesterSpec, TaskSpec
 from schemas.taskset import TaskSet, open_taskset, task_digest
-from tasks.certificates._bench import Bench
 from tasks.certificates._yardstick import measured
-from tasks.certificates.c18_other_orders import other_orders
 from tasks.certify import CHECKS, Placement, certify_task, constant_outcome_rates
-from tests.taskset_certified import regrade
+from tests.taskset_certified import SOUND, placed, regrade
 from tests.taskset_factory import PROOF, build_taskset
-
-SOUND = (
-    *("late_grant", "late_refused", "damaged_grant", "damaged_refused", "double_grant", "double_refused", "approval_grant"),
-    *("approval_refused", "cancel_grant", "cancel_grant_old", "cancel_refused", "recovery_grant", "recovery_refused"),
-    *("address_grant", "exchange_grant", "exchange_refused", "goodwill_refused"),
-)
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +50,6 @@ def certified(
         # One more task set object, so that nothing made of the sound task is reused for the changed one.
         taskset = TaskSet(taskset.folder, taskset.side, taskset.manifest, {task.task_id: task}, taskset.forms)
     return certify_task(taskset, task, answer, proof, placement or placed(task))[0]
-
-
-def placed(task: TaskSpec, cluster: str = "c", sides: tuple[str, ...] = ("train",)) -> Placement:
-    return Placement(Placed(slice=task.slice, sha256="", cluster=cluster), frozenset(sides))
 
 
 def verdicts(certificate: Certificate) -> dict[str, str]:
@@ -447,49 +435,6 @@ def test_a_grader_that_wants_one_order_or_one_wording_fails_c18(
     assert verdicts(certified(small, task.task_id.removeprefix("small-")))["C18"] == "passed"
     regrade(monkeypatch, in_this_order)
     assert verdicts(certified(small, task.task_id.removeprefix("small-")))["C18"] == "failed"
-
-
-@pytest.mark.parametrize("key", SOUND)
-def test_what_parts_from_the_reference_is_judged_as_when_played_from_the_start(
-    small: tuple[TaskSet, dict[str, Answer]], key: str
-) -> None:
-    taskset, answers = small
-    task, answer = taskset.tasks[f"small-{key}"], answers[f"small-{key}"]
-    bench = Bench(taskset, task, answer, PROOF, placed(task), Grader(taskset, {task.task_id: answer}), Episode(taskset))
-    bench.whole()
-    CHECKS["C6"].run(bench)
-    paths = [bench.calls, bench.calls[:1], (), *(mutant.calls for mutant, _ in bench.mutants)]
-    paths += [[bench.calls[at] for at in order] for order in other_orders(bench)]
-    paths += [(*bench.calls[:at], *bench.calls[at + 1 :]) for at in range(len(bench.calls))]
-    for calls in paths:
-        parted, whole = bench.vary(calls), bench.play(calls)
-        assert parted.journal == whole.journal
-        assert parted.grade == whole.grade
-        assert parted.comparison == whole.comparison
-    assert bench.shown() == tuple(o.text for o in bench_observations(bench))
-
-
-def bench_observations(bench: Bench) -> list[Observation]:
-    """What a replay of the reference by an episode of its own shows."""
-    episode = Episode(bench.taskset)
-    episode.reset(bench.task.task_id, bench.seed)
-    return [episode.step(call).observation for call in bench.calls]
-
-
-def test_other_orders_keep_every_dependency(small: tuple[TaskSet, dict[str, Answer]]) -> None:
-    taskset, answers = small
-    orders = 0
-    for key in SOUND:
-        task, answer = taskset.tasks[f"small-{key}"], answers[f"small-{key}"]
-        bench = Bench(taskset, task, answer, PROOF, placed(task), Grader(taskset, {task.task_id: answer}), Episode(taskset))
-        for order in other_orders(bench):
-            orders += 1
-            assert sorted(order) == list(range(len(answer.reference)))
-            assert order[-1] == len(answer.reference) - 1
-            for at, step in enumerate(answer.reference):
-                needed = [int(s.split()[1]) for s in step.derived_from.values() if s.startswith("step")]
-                assert all(order.index(one) < order.index(at) for one in needed)
-    assert orders > len(SOUND) // 2
 
 
 def test_another_grader_gives_other_digests_of_its_grades(
