@@ -57,9 +57,11 @@ _ORDINALS["thirtieth"] = 30
 _AS_WORDS = "|".join(sorted(_ORDINALS, key=len, reverse=True))
 _WORD = re.compile(r"[^\W_]+")
 _LONE = re.compile(
-    rf"(?<![\d:.,/_])(?P<n>\d{{1,2}})(?![\d/_]|:\d\d|[.,]\d)(?! (?:people|guests|persons?|hours?|hrs?|days?|minutes?|mins?)\b)"
-    rf"|\b(?P<w>{'|'.join(_SMALL)})\b(?! (?:of|more|people|guests|persons?|hours?|hrs?|days?|minutes?|mins?)\b)"
+    rf"(?:^\W*|\b(?:at|around|about|approximately|by|from|to|till|until|before|after|say|maybe|perhaps|like|for|or|and|the)\s+)"
+    rf"(?:(?P<n>\d{{1,2}})(?![\d/_:]|[.,]\d)|(?P<w>{'|'.join(_SMALL)})\b)(?:\s*o'? ?clock)?"
+    rf"(?=\W*$|\s*[.,;!?)]|\s+(?:please|would|will|works?|is|if|on|or|and|then|today|tonight|tomorrow|instead|ok|okay|sounds?)\b)"
 )
+_SOME_NUMBER = re.compile(rf"(?<![\w.,/:])(\d{{1,2}}|{'|'.join(_SMALL)})\b(?! (?:people|guests|persons?|of us)\b)")
 _OF_THE_CLOCK = re.compile(r"\b(?:morning|afternoon|evening|night|tonight|noon|midday|midnight|o'? ?clock|\d{1,2}[:.]\d\d)\b")
 _OF_THE_WEEK = re.compile(r"\b(?:today|tonight|tomorrow|weekdays?|weekend|this (?:morning|afternoon|evening))\b")
 _TOKEN = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}\w*")
@@ -70,6 +72,7 @@ def spans(text: str, listed: Listed) -> tuple[Span, ...]:
     """Where and which values of the list the text says, in order. Yes and no are read by `answered` alone."""
     if is_yes_no(listed):
         return ()
+    text = _masked(text)
     if all(_HOUR.fullmatch(value.casefold()) for value in listed):
         found = _hours(text)
     elif all(_ORDINAL.fullmatch(value.casefold()) for value in listed):
@@ -78,6 +81,11 @@ def spans(text: str, listed: Listed) -> tuple[Span, ...]:
         return tuple(_names(text, listed))
     known = {_key(value): value for value in listed}
     return tuple((start, end, known[key]) for start, end, key in sorted(set(found)) if key in known)
+
+
+def _masked(text: str) -> str:
+    """The text with pseudonyms as blanks of the same length: their letters and digits say nothing."""
+    return _TOKEN.sub(lambda match: " " * len(match[0]), text)
 
 
 def said(text: str, listed: Listed) -> frozenset[str]:
@@ -91,6 +99,11 @@ def _key(value: str) -> str:
     return f"{int(hour[1])}{hour[2]}" if hour else str(int(day[1])) if day else value
 
 
+def is_when(listed: Listed) -> bool:
+    """True for a list of hours, of days of a month or of weekdays."""
+    return all(number_of(value) is not None or value.casefold() in _DAYS for value in listed)
+
+
 def number_of(value: str) -> int | None:
     """The number of a listed hour or day of a month ("5 pm", "12th"); None of any other value."""
     match = _HOUR.fullmatch(value.casefold()) or _ORDINAL.fullmatch(value.casefold())
@@ -99,21 +112,22 @@ def number_of(value: str) -> int | None:
 
 def lone_numbers(text: str) -> frozenset[int]:
     """Numbers of one or two digits, and one to twelve in words, that stand alone in a text: no time with minutes, no amount, no
-    count of people, hours or days."""
-    return frozenset(_number(match["n"] or match["w"]) for match in _LONE.finditer(text.casefold()))
+    count of anything ("two beers")."""
+    return frozenset(_number(match["n"] or match["w"]) for match in _LONE.finditer(_masked(text).casefold()))
 
 
 def hinted(text: str, listed: Listed, phrases: Sequence[str]) -> bool:
     """True if a text may speak of the choice at all, though in words that say no one value of the list: "at 5", "in the morning",
     "today", a word that some values hold, what is asked with one of `phrases` for yes or no."""
-    low = text.casefold()
+    low = _masked(text).casefold()
     if is_yes_no(listed):
         return _place(low, phrases) is not None
     if said(text, listed):
         return True
     numbers = {number for value in listed if (number := number_of(value)) is not None}
     if numbers:
-        return bool(numbers & lone_numbers(text)) or _OF_THE_CLOCK.search(low) is not None
+        shown = {_number(word) for word in _SOME_NUMBER.findall(low)}
+        return bool(numbers & shown) or _OF_THE_CLOCK.search(low) is not None
     if {value.casefold() for value in listed} <= _DAYS.keys() and _OF_THE_WEEK.search(low):
         return True
     spread = Counter(word for value in listed for word in set(_WORD.findall(value.casefold())) if len(word) > 3)
@@ -266,7 +280,7 @@ _BESIDE = re.compile(
 def _names(text: str, listed: Listed) -> Iterator[Span]:
     forms = _forms(listed)
     low = text.casefold()
-    tokens = [(m.start(), m.end(), m[0].casefold()) for m in _WORD.finditer(_TOKEN.sub(lambda m: " " * len(m[0]), text))]
+    tokens = [(m.start(), m.end(), m[0].casefold()) for m in _WORD.finditer(text)]
     exact = {flat: value for flat, value, _ in forms}
     longest = max((len(flat) for flat in exact), default=0) + 2
     for first in range(len(tokens)):
@@ -307,7 +321,7 @@ _LASTING = re.compile(
 @lru_cache(maxsize=20_000)
 def lengths(text: str) -> frozenset[int]:
     """How many hours something lasts, where the text says so in whole hours ("a two-hour meeting")."""
-    return frozenset(_number(match["n"]) for match in _LASTING.finditer(text.casefold()))
+    return frozenset(_number(match["n"]) for match in _LASTING.finditer(_masked(text).casefold()))
 
 
 def hours_apart(start: str, end: str) -> int | None:

@@ -165,7 +165,7 @@ def shared_requester(spec: Spec, train: Sequence[Draft]) -> dict[str, Any]:
     ]
     unknown: dict[str, dict[str, None]] = {}
     for draft in train:
-        for turn in common_dont_know(draft.task.requester):
+        for turn in common_dont_know(draft.task.requester, spec.requester.slots):
             for workflow in (draft.task.workflow, ""):
                 unknown.setdefault(workflow, {})[turn] = None
     learnt = learn(dialogues, spec.requester.slots, {w: sorted(turns) for w, turns in unknown.items()})

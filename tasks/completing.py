@@ -18,9 +18,12 @@ from tasks.telling import Span, normal
 
 AGREES = re.compile(
     r"^\W*(?:(?:oh|well|hm+|ah|omg|wow|hi|hello)\W+)*"
-    r"(?:yes|yeah|yea|yep|yup|sure|ok|okay|fine|great|perfect|good|sounds? |awesome|cool|excellent|wonderful|all ?right|correct"
-    r"|right\b|exactly|absolutely|definitely|certainly|of course|please|go ahead|no problem|that\b|works|it works|let'?s|i guess"
-    r"|i suppose|i'?ll take|lovely)",
+    r"(?:(?:yes|yeah|yea|yep|yup|sure|ok|okay|fine|great|perfect|good|awesome|cool|excellent|wonderful|all ?right|correct|right"
+    r"|exactly|absolutely|definitely|certainly|of course|please|go ahead|no problem|works|lovely)\b"
+    r"|(?:that|it|this)(?:'?ll| will| would|'?d)? (?:works?|be (?:fine|good|great|perfect|ok(?:ay)?|excellent|lovely)|do\b)"
+    r"|(?:that|it|this)(?:'?s| is) (?:fine|good|great|perfect|ok(?:ay)?|excellent|right|correct|lovely)\b"
+    r"|(?:that )?sounds? (?:fine|good|great|perfect|ok(?:ay)?|excellent|lovely|reasonable)\b"
+    r"|let'?s (?:do|take|book|go with) (?:it|that)|i'?ll take (?:it|that)|i (?:guess|suppose) (?:so|that))",
     re.IGNORECASE,
 )
 REFUSES = re.compile(
@@ -28,6 +31,12 @@ REFUSES = re.compile(
 )
 FIRST = re.compile(r"(?<=[.!?])\s+")
 """What follows the first sentence of an agreement is talk."""
+SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+DENIED = re.compile(
+    r"\b(?:no|not|un(?:available|able|fortunately)|sorry|conflict\w*|already|booked up|full|taken|cannot)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+"""In a sentence of the other side: what it names is not proposed."""
 BY_CALENDAR = {"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1}
 """Words that say a day by the calendar -> days from the day on which they are said."""
 ZONES_BEHIND = timedelta(hours=12)
@@ -53,7 +62,8 @@ def completed(
         fits |= recorded & set(_by_calendar(answer, at_us))
         if not fits and AGREES.search(answer) and not REFUSES.search(FIRST.split(answer.strip(), maxsplit=1)[0]):
             proposed = said(message, choices)
-            fits = set(recorded & proposed) if len(proposed) == 1 else set()
+            offered = {v for part in SENTENCE.findall(message) if not DENIED.search(part) for v in said(part, choices)}
+            fits = set(recorded & offered) if len(proposed) == 1 else set()
         if len(fits) == 1:
             found[slot] = fits.pop()
     return found

@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from environments.asking import default_slot_words
-from rewards.listed import hinted
+from rewards.listed import hinted, is_when, is_yes_no
 from schemas.episode import ToolCall
-from schemas.task import RequesterSpec, SystemRef, TaskSpec
+from schemas.task import Answer, Fact, RequesterSpec, SystemRef, TaskSpec
 from tasks import declared
 from tasks.case import Case, iso
 from tasks.derive import FINISH
+from tasks.explore import ASK
+from tasks.labels import CONSTANT, DECISION
 from tasks.prompt import opening_of, started_us
 from tasks.replay import Built, build_reference, decide_case
 from tasks.requester import Vocabulary, requester_of
@@ -65,14 +67,15 @@ def declared_case(shard: Shard, case: Case) -> None:
     while True:
         del shard.fits[before:]  # of an attempt that something was wanting in
         task, built = _attempt(shard, case, found, requester, tuple(refs), texts, outcome.outcome_class)
-        wanting = left_open(built, found, apis, task) - opened
+        wanting = left_open(built, found, apis, case, requester.facts) - opened
         if not wanting:
             break
         opened |= wanting
         queries = declared.without(found.queries, opened)
         in_opening = declared.all_in(queries[-1].arguments, case.opening.text)
         found = replace(found, queries=queries, last=queries[-1], in_opening=in_opening)
-    trivial = is_trivial(spec.select.trivial, generated=False, told=False, stands=found.in_opening)
+    stands = found.in_opening or told_at_once(built.answer)
+    trivial = is_trivial(spec.select.trivial, generated=False, told=False, stands=stands)
     decide_case(shard, case, task, built, trivial=trivial, difficulty=difficulty)
 
 
@@ -117,20 +120,30 @@ def _attempt(
     return task, built
 
 
-def left_open(built: Built, found: declared.DeclaredCase, apis: Mapping[str, declared.Api], task: TaskSpec) -> set[str]:
-    """The argument for want of which there is no reference, where it is a choice from a list of which neither the opening nor any
-    fact speaks, not even in words that fit several of its values: nobody decided it, so neither does the outcome (as fields that
-    no one decided are not compared)."""
-    name = built.lacking
-    listed = apis[found.last.api].listed(name) if name in apis[found.last.api].inputs else ()
-    if built.reason != "underivable" or not listed or len(found.last.arguments) < 2:
+def left_open(
+    built: Built, found: declared.DeclaredCase, apis: Mapping[str, declared.Api], case: Case, facts: Sequence[Fact]
+) -> set[str]:
+    """The argument for want of which there is no reference, where it says when, or yes or no, and nobody ever spoke of it: nobody
+    decided it, so neither does the outcome (as fields that no one decided are not compared).
+
+    Spoken of is what a fact tells, what was asked and answered in whatever words, what a turn of the requester may mean in words
+    that fit several values, and of a yes or no what anybody has named. What is chosen (a doctor, a hotel) is never left open.
+    """
+    name, api = built.lacking, apis[found.last.api]
+    listed = api.listed(name) if name in api.inputs else ()
+    if built.reason != "underivable" or len(found.last.arguments) < 2 or not listed:
         return set()
-    facts = task.requester.facts
-    phrases = apis[found.last.api].slots.get(name) or default_slot_words(name)
-    spoken_of = any(name in fact.values for fact in facts) or any(
-        hinted(text, listed, phrases) for text in (task.opening.text, *(fact.answer for fact in facts))
-    )
-    return set() if spoken_of else {name}
+    if not (is_yes_no(listed) or is_when(listed)) or any(name in fact.slots for fact in facts):
+        return set()
+    phrases = api.slots.get(name) or default_slot_words(name)
+    turns = [turn.text for turn in case.turns if turn.by_requester or is_yes_no(listed)]
+    return set() if any(hinted(text, listed, phrases) for text in turns) else {name}
+
+
+def told_at_once(answer: Answer | None) -> bool:
+    """True if every argument of the reference's queries and acts already stands in the opening."""
+    calls = [step for step in answer.reference if step.call.tool not in (ASK, FINISH)] if answer is not None else []
+    return bool(calls) and all(where in ("opening", DECISION, CONSTANT) for step in calls for where in step.derived_from.values())
 
 
 def _sources_of(case: Case, record_id: str) -> dict[str, str]:

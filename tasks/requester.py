@@ -417,12 +417,16 @@ def heard_and_told(case: Case, requester: RequesterSpec) -> tuple[tuple[str, tup
     )
 
 
-def common_dont_know(requester: RequesterSpec) -> list[str]:
-    """The requester's "don't know" turns that any case could hold: short, without a pseudonym, number or name."""
+def common_dont_know(requester: RequesterSpec, slots: Mapping[str, Sequence[str]]) -> list[str]:
+    """The requester's "don't know" turns that any case could hold: short, without a pseudonym, number or name, and without the
+    words for anything that can be asked for (`slots`): "I don't remember paying the fee" answers one question alone."""
     return [
         turn
         for turn in requester.dont_know
-        if len(turn.split()) <= MAX_COMMON and not TOKEN.search(turn) and not re.search(r"\d|(?<=[^.!?] )(?!I\b)[A-Z]", turn)
+        if len(turn.split()) <= MAX_COMMON
+        and not TOKEN.search(turn)
+        and not re.search(r"\d|(?<=[^.!?] )(?!I\b)[A-Z]", turn)
+        and not slots_asked(turn, slots)
     ]
 
 
