@@ -100,7 +100,7 @@ class Shard:
                         names[fold(text)] = None
             elif rule.type == "id":
                 for text in texts_of(value):
-                    thread.typed_value(text, self._id(text, rule, row["system"]))
+                    thread.typed_value(text, self._id(text, rule, row["system"]), rule.identity or "")
             elif (row["system"], row["kind"], row["record_id"]) not in plan.person_of and not is_org(row["kind"]):
                 for text in texts_of(value):
                     names[fold(text)] = None

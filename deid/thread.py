@@ -18,6 +18,8 @@ GREETING = re.compile(
     r"(?i)(?:^|\b)(?:hi|hello|hey|dear|good (?:morning|afternoon|evening)|thanks|thank you|morning|hallo|liebe[rs]?)[\s,]*$"
 )
 NUMBER = re.compile(r"\d(?:[\d .\-/]*\d)?")
+ALONE = re.compile(r"(?<![\w.,/:+$€£-])\d+(?![\w/:-]|[.,]\d)")
+"""A number that is no part of a longer one, of a date, a time, a price or a word."""
 MIN_TYPO = 4
 
 
@@ -46,6 +48,8 @@ class Thread:
     """First word -> the forms that start with it, longest first."""
     numbers: dict[str, str] = field(default_factory=dict)
     """Digits of an id typed in this thread -> token."""
+    alike: dict[int, str] = field(default_factory=dict)
+    """Figures of a number -> the identity that a number of so many figures is taken for (DeidSpec.alike)."""
     unknown: dict[tuple[str, ...], str] = field(default_factory=dict)
     """Folded name that no table knows -> what replaces it."""
     guessed: set[str] = field(default_factory=set)
@@ -106,10 +110,12 @@ class Thread:
         add(f"{name.first[0]} {name.last[0]}", "_INITIAL", line_only=True)
         add(f"{name.first[0]}{name.last[0]}", "_INITIAL", line_only=True)
 
-    def typed_value(self, value: str, token: str) -> None:
+    def typed_value(self, value: str, token: str, identity: str) -> None:
         """An id that a field of this thread holds: found in its texts in any form."""
         self.add(fold(value), Form(token, 65))
         number = digits(value)
+        if number and number == alnum(value) and identity in self.plan.spec.deid.alike:
+            self.alike[len(number)] = identity
         if len(number) >= 4 and number == alnum(value):
             self.numbers[number] = token
 
@@ -179,6 +185,9 @@ class Thread:
             for match in NUMBER.finditer(text):
                 if token := self.numbers.get(digits(match.group())):
                     spans.append(Span(match.start(), match.end(), "known", token, 65, EXACT))
+        for match in ALONE.finditer(text) if self.alike else ():
+            if (identity := self.alike.get(len(match.group()))) and match.group() not in self.numbers:
+                spans.append(Span(match.start(), match.end(), f"id:{identity}", match.group(), 30, EXACT))
         return _full_names(text, spans, self.short_only)
 
     def _choose(self, forms: list[Form], text: str, words: Words, at: int, start: int, end: int, author: int) -> Form | None:

@@ -8,7 +8,7 @@ efficiency   at the finishing act of a success only: being quick about a wrong o
 violation    a hard rule broken; a write that the outcome does not hold (`collateral`); a refused call that no system could accept
              (`invalid_call`; a look-up that finds nothing is a waste, not a violation); an episode that ends without a finishing
              act (`case_abandoned`); a failed or a mere finish (without acts) before anything of the case was looked at
-             (`closed_unread`), or one with an answer that no system has given (`answer_unread`). One a step.
+             (`closed_unread`), or one with an answer that no system has given of what it is about (`answer_unread`). One a step.
 delay        patience spent on messages that brought nothing new (the first is free: people are told what was decided) and calls
              wasted (finding nothing, or repeating a look-up while nothing changed), together at most 1 an episode; and 1 when the
              episode ends wrong: the case is reopened.
@@ -52,6 +52,8 @@ class Criteria:
     ignored: frozenset[str]
     blank: JournalView
     """The view of an episode before any call, over no state yet."""
+    read_from: frozenset[RowRef] = frozenset()
+    """Rows that the answer, or an alternative to it, is about; empty where any result may give it."""
 
     @property
     def answers(self) -> bool:
@@ -65,7 +67,8 @@ def criteria_of(task: TaskSpec, answer: Answer) -> Criteria:
         raise GraderError(f"the answer of {answer.task_id} cannot judge task {task.task_id}")
     check_outcome(answer.outcome)
     ignored = {*answer.outcome.ignored_fields, *(f for other in answer.outcome.alternatives for f in other.ignored_fields)}
-    return Criteria(task, answer, rules_by_tool(task.rules), frozenset(ignored), JournalView.of_task(task, {}))
+    about = frozenset(row for outcome in (answer.outcome, *answer.outcome.alternatives) for row in outcome.read_from)
+    return Criteria(task, answer, rules_by_tool(task.rules), frozenset(ignored), JournalView.of_task(task, {}), about)
 
 
 @dataclass(slots=True)
@@ -127,7 +130,8 @@ class Stepper:
             )
             delay = 1.0
         self._looked = self._looked or _shows(entry)
-        if self.criteria.answers and entry.ok and entry.call.tool != MESSAGE_TOOL:
+        about = self.criteria.read_from
+        if self.criteria.answers and entry.ok and entry.call.tool != MESSAGE_TOOL and (not about or about & {*entry.reads}):
             self._given.update(_leaves(entry.result))
         return self._record(found, success=success, quality=quality, speed=speed, delay=delay)
 
@@ -248,7 +252,7 @@ class Stepper:
             message = f"finished at step {step} before anything of the case was looked at"
             found.append(Violation(rule="closed_unread", step=step, message=message, evidence=(task.opening.record,)))
         elif self.criteria.answers and not self._given.issuperset(_leaves(self._said())):
-            message = f"finished at step {step} with an answer that no system has given"
+            message = f"finished at step {step} with an answer that no system has given of what it is about"
             found.append(Violation(rule="answer_unread", step=step, message=message, evidence=(task.opening.record,)))
         broken = any(v.hard for v in (*self._violations, *found))
         success = compared.right and not broken

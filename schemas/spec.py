@@ -75,6 +75,9 @@ class DeidSpec(Frozen):
     """Extra strptime formats of dates inside texts (ISO 8601 and English month names are always known)."""
     id_patterns: dict[str, str] = Field(default_factory=dict)
     """Identity -> regular expression of such ids in free text, e.g. order = "A-\\d{6}"."""
+    alike: tuple[str, ...] = ()
+    """Identities of which a wrong value is hidden like the right one (a PIN): where a thread holds one in figures, every number
+    of as many figures in it becomes such a token. Else "1234 or TOKEN" would tell which of the two the records know."""
     allow: tuple[str, ...] = ()
     """Words of the supplier's own vocabulary that are never people (product and place names)."""
 

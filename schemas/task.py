@@ -145,6 +145,9 @@ class Outcome(Frozen):
     changes: tuple[RowChange, ...] = ()
     """Compared as a multiset; `before` is not compared."""
     answer: dict[str, Any] = Field(default_factory=dict)
+    read_from: tuple[RowRef, ...] = ()
+    """Rows that the answer is about: only what a result with one of them shows makes it read (empty: any result). Another row may
+    say the same of something else."""
     ignored_fields: tuple[str, ...] = ()
     """"system.kind.field" that no one decided (ids, stamps)."""
     alternatives: tuple[Outcome, ...] = ()

@@ -8,7 +8,7 @@ from typing import Any
 
 from environments.asking import default_slot_words
 from rewards.listed import hinted, is_when, is_yes_no
-from schemas.episode import ToolCall
+from schemas.episode import RowRef, ToolCall
 from schemas.task import Answer, Fact, RequesterSpec, SystemRef, TaskSpec
 from tasks import declared
 from tasks.case import Case, iso
@@ -166,7 +166,8 @@ def _made_us(case: Case) -> dict[str, int]:
 def _reference_of(shard: Shard, task: TaskSpec, found: declared.DeclaredCase, outcome_class: str, texts: Sequence[str]) -> Built:
     """The reference of a declared case: the deciding query (for a booking, the check before it too), then the answer that it
     gave."""
-    apis = shard.work.apis
+    apis, system = shard.work.apis, declared_system(shard.spec)
+    assert system is not None
     calls = [(q, _query_call(q, apis[q.api], texts)) for q in found.queries]
     # What decides the case is asked as it was: an open condition in it ("less than 15") is a value that nothing shows.
     last = _query_call(found.last, apis[found.last.api], texts, whole=True)
@@ -184,6 +185,7 @@ def _reference_of(shard: Shard, task: TaskSpec, found: declared.DeclaredCase, ou
         calls=[last] if booking else [],
         reads=[] if booking else [last],
         answer=answer,
+        read_from=[RowRef(system=system, kind=found.last.api, record_id=found.last.record_id)],
     )
 
 

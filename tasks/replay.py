@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from environments.agents import ReferenceAgent, UnseenValue, run_episode
 from environments.episode import Episode
 from rewards.score import Grader
-from schemas.episode import Grade, JournalEntry, RowChange, ToolCall
+from schemas.episode import Grade, JournalEntry, RowChange, RowRef, ToolCall
 from schemas.errors import GraderError, WorldError
 from schemas.task import Answer, Outcome, ReferenceStep, TaskSpec
 from schemas.taskset import TaskSet
@@ -60,9 +60,11 @@ def build_reference(
     calls: Sequence[ToolCall] = (),
     reads: Sequence[ToolCall] = (),
     answer: Mapping[str, Any] | None = None,
+    read_from: Sequence[RowRef] = (),
 ) -> Built:
     """Finds the reference and plays it through a real episode under the grader; notes how the recorded acts fit the rules.
 
+    `read_from`: rows that the answer is about.
     `queries`: the calls of a declared system as they were recorded, in their order; None where look-ups are not recorded.
     """
     taskset = shard.taskset
@@ -80,7 +82,7 @@ def build_reference(
         recorded = [*queried, *(act for act in acts if act.call not in (queries or ())), Act(finish)]
         shard.fits.append(fit_of(task, state, recorded, episode.tools, queries=queries is not None))
         deriver = Deriver(episode, task.requester.facts, task.rules, state, known=_known(queries, episode.tools))
-        built = _found(taskset, task, outcome_class, finish, deriver, targets, reads, answer)
+        built = _found(taskset, task, outcome_class, finish, deriver, targets, reads, answer, read_from)
         if built.broken:
             shard.fits[-1] = with_broken(shard.fits[-1], built.broken)
     except NoPath as none:
@@ -109,11 +111,12 @@ def _found(
     targets: Sequence[Target],
     reads: Sequence[ToolCall],
     answer: Mapping[str, Any] | None,
+    read_from: Sequence[RowRef],
 ) -> Built:
     writing = [t.call for t in targets]
     try:
         steps = deriver.steps(writing, finish, reads=reads)
-        return _played(taskset, task, _answer(task, outcome_class, finish, targets, steps, answer))
+        return _played(taskset, task, _answer(task, outcome_class, finish, targets, steps, answer, read_from))
     except Underivable as missing:
         return Built(reason="underivable", detail=str(missing), lacking=missing.argument)
     except Broken as broken:
@@ -136,6 +139,7 @@ def _answer(
     targets: Sequence[Target],
     steps: Sequence[ReferenceStep],
     answer: Mapping[str, Any] | None,
+    read_from: Sequence[RowRef],
 ) -> Answer:
     about = finish.arguments.get("about")
     outcome = Outcome(
@@ -144,6 +148,7 @@ def _answer(
         about=about,
         changes=tuple(t.change for t in targets),
         answer=dict(answer or {}),
+        read_from=tuple(read_from) if answer else (),
         ignored_fields=tuple(sorted({f for t in targets for f in t.ignored})),
     )
     return Answer(task_id=task.task_id, outcome=outcome, outcome_class=outcome_class, reference=tuple(steps))

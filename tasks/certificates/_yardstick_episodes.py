@@ -58,6 +58,13 @@ _PRICE = {"price": 5}
 _PRICED = outcome_of(kind="answer", about="r1", answer=_PRICE)
 
 
+def _row(name: str) -> RowRef:
+    return RowRef(system="s", kind="quote", record_id=name)
+
+
+_OF_A = _PRICED.model_copy(update={"read_from": (_row("A"),)})
+
+
 def _answer(outcome: Outcome | None = None, calls: int = 2) -> Answer:
     step = ReferenceStep(call=ToolCall(tool="look"), planned=True)
     return Answer(
@@ -75,8 +82,9 @@ def _look(step: int, record: str = "r1") -> JournalEntry:
     return entry_of(step, "look", arguments={"id": record}, result={"a": 1}, reads=read)
 
 
-def _asks(step: int, result: Any) -> JournalEntry:
-    return entry_of(step, "ask", result=result)
+def _asks(step: int, result: Any, *rows: str) -> JournalEntry:
+    """A look-up that shows these rows."""
+    return entry_of(step, "ask", result=result, reads=tuple(_row(name) for name in rows))
 
 
 def _say(step: int, *told: str) -> JournalEntry:
@@ -151,6 +159,12 @@ def _episodes() -> Iterator[Measure]:
         ("a word after a look", [_look(0), finish_of(1)], "finish", ten, _answer(outcome_of(about="r1"))),
         ("a guessed answer", [_look(0), finish_of(1, _PRICE)], "finish", ten, _answer(_PRICED)),
         ("an answer looked up", [_asks(0, {"quote": {"price": 5}}), finish_of(1, _PRICE)], "finish", ten, _answer(_PRICED)),
+        ("an answer of the row that it is about", [_asks(0, {"price": 5}, "A"), finish_of(1, _PRICE)], "finish", ten, _answer(_OF_A)),
+        ("the same words of another row", [_asks(0, {"price": 5}, "B"), finish_of(1, _PRICE)], "finish", ten, _answer(_OF_A)),
+        ("the same words of no row", [_asks(0, {"price": 5}), finish_of(1, _PRICE)], "finish", ten, _answer(_OF_A)),
+        ("an answer of both rows", [_asks(0, {"price": 5}, "B", "A"), finish_of(1, _PRICE)], "finish", ten, _answer(_OF_A)),
+        ("an answer of another row that is as right", [_asks(0, {"price": 5}, "B"), finish_of(1, _PRICE)], "finish", ten,
+         _answer(_OF_A.model_copy(update={"alternatives": (_PRICED.model_copy(update={"read_from": (_row("B"),)}),)}))),
         ("half an answer looked up", [_asks(0, {"day": "Monday"}), finish_of(1, {"price": 5, "day": "Monday"})], "finish", ten,
          _answer(_PRICED.model_copy(update={"answer": {"price": 5, "day": "Monday"}}))),
         ("an answer in a list", [_asks(0, [[5]]), finish_of(1, _PRICE)], "finish", ten, _answer(_PRICED)),
@@ -299,6 +313,11 @@ _RIGHT: dict[str, tuple[Any, ...]] = {
     "a word after a look": ((True, True, True, 1.0, 0.9), [], [0.0, 0.9], [(0, 0.0, 0.0), (0, 1.0, 0.0)]),
     "a guessed answer": ((False, False, True, 1.0, -0.45), [("answer_unread", 1, True)], [0.0, -0.45], [(0, 0.0, 0.0), (1, 0.0, 0.0)]),
     "an answer looked up": ((True, True, True, 1.0, 0.9), [], [0.0, 0.9], [(0, 0.0, 0.0), (0, 1.0, 0.0)]),
+    "an answer of the row that it is about": ((True, True, True, 1.0, 0.9), [], [0.0, 0.9], [(0, 0.0, 0.0), (0, 1.0, 0.0)]),
+    "the same words of another row": ((False, False, True, 1.0, -0.45), [("answer_unread", 1, True)], [0.0, -0.45], [(0, 0.0, 0.0), (1, 0.0, 0.0)]),
+    "the same words of no row": ((False, False, True, 1.0, -0.45), [("answer_unread", 1, True)], [0.0, -0.45], [(0, 0.0, 0.0), (1, 0.0, 0.0)]),
+    "an answer of both rows": ((True, True, True, 1.0, 0.9), [], [0.0, 0.9], [(0, 0.0, 0.0), (0, 1.0, 0.0)]),
+    "an answer of another row that is as right": ((True, True, True, 1.0, 0.9), [], [0.0, 0.9], [(0, 0.0, 0.0), (0, 1.0, 0.0)]),
     "half an answer looked up": ((False, False, True, 1.0, -0.45), [("answer_unread", 1, True)], [0.0, -0.45], [(0, 0.0, 0.0), (1, 0.0, 0.0)]),
     "an answer in a list": ((True, True, True, 1.0, 0.9), [], [0.0, 0.9], [(0, 0.0, 0.0), (0, 1.0, 0.0)]),
     "an answer from the requester": ((False, False, True, 1.0, -0.45), [("answer_unread", 2, True)], [0.0, 0.0, -0.45], [(0, 0.0, 0.0), (0, 0.0, 0.0), (1, 0.0, 0.0)]),

@@ -27,6 +27,7 @@ BOOK = CodeBook(
         "helpdesk.ticket.subject": FieldRule(type="text"),
         "helpdesk.ticket.requester_id": FieldRule(type="id", identity="person"),
         "helpdesk.ticket.status": FieldRule(type="code"),
+        "helpdesk.ticket.pin": FieldRule(type="id", identity="pin"),
         "helpdesk.ticket.about_record": FieldRule(type="id", identity="record"),
         "accounts.account.holder_name": FieldRule(type="name"),
         "accounts.account.email": FieldRule(type="email"),
