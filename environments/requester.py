@@ -183,12 +183,7 @@ def _read_with(vocabulary: Vocabulary, learnt: bool, text: str) -> tuple[_Read, 
 def _strength(requester: Requester, entry: Askable, read: _Read, told: Mapping[str, None]) -> tuple[int, float] | None:
     """(0 = asked for by name or by its question, 1 = by one like its question that names something else, 2 = by what was learnt;
     how strongly) or None."""
-    if entry.whole:
-        like = max(_dice(read.all_words, entry.words), _dice(read.all_grams, entry.grams))
-    elif len(read.all_words) < LEAST_WORDS:  # "number" alone is half of "order number?" and asks for neither
-        like = 0.0
-    else:
-        like = max(_dice(read.words, entry.words), _dice(read.grams, entry.grams))
+    like = _likeness(entry, read)
     if like >= ALMOST or (not entry.whole and like >= SIMILAR and not _names_another(requester, entry, read)):
         return 0, like
     if not read.clause.asks:
@@ -203,6 +198,15 @@ def _strength(requester: Requester, entry: Askable, read: _Read, told: Mapping[s
         return 1, like
     score = max((requester.learnt.score(slot, read.features) for slot in open_slots), default=float("-inf"))
     return (2, score) if score >= 0 else None
+
+
+def _likeness(entry: Askable, read: _Read) -> float:
+    """How like the clause is to the question that was really asked for the fact, in [0, 1]."""
+    if entry.whole:
+        return max(_dice(read.all_words, entry.words), _dice(read.all_grams, entry.grams))
+    if len(read.all_words) < LEAST_WORDS:  # "number" alone is half of "order number?" and asks for neither
+        return 0.0
+    return max(_dice(read.words, entry.words), _dice(read.grams, entry.grams))
 
 
 def _names_another(requester: Requester, entry: Askable, read: _Read) -> bool:
@@ -225,18 +229,24 @@ def asked(requester: Requester, text: str, told: Mapping[str, None] | None = Non
 
 
 def _asked(requester: Requester, read: Sequence[_Read], told: Mapping[str, None]) -> list[Fact]:
-    hits: list[tuple[int, int, float, int, Fact]] = []
+    found: list[tuple[int, int, float, int, Askable]] = []
+    known: set[int] = set()
+    """Clauses that are like a question which this requester was really asked."""
     for number, entry in enumerate(requester.askable):
         if entry.later and all(any(fact in told for fact in later) for later in entry.later.values()):
             continue  # all that it says has been replaced since
-        best: tuple[int, int, float] | None = None
         for at, one in enumerate(read):
             strength = _strength(requester, entry, one, told)
-            if strength is not None and (best is None or (strength[0], -strength[1]) < (best[0], best[2])):
-                best = (strength[0], at, -strength[1])
-        if best is not None:
-            hits.append((*best, number, entry.fact))
-    return [hit[4] for hit in sorted(hits, key=lambda hit: hit[:4])]
+            if strength is not None:
+                found.append((strength[0], at, -strength[1], number, entry))
+                if strength[0] == 0 and _likeness(entry, one) >= SIMILAR:
+                    known.add(at)
+    hits: dict[str, tuple[int, int, float, int, Fact]] = {}
+    for level, at, strong, number, entry in sorted(found, key=lambda hit: (hit[0], hit[2], hit[1])):
+        # What this requester told after a question is known: what others told after such words adds nothing to it.
+        if level < 2 or at not in known:
+            hits.setdefault(entry.fact.id, (level, at, strong, number, entry.fact))
+    return [hit[4] for hit in sorted(hits.values(), key=lambda hit: hit[:4])]
 
 
 def slots_named(requester: Requester, text: str) -> int:

@@ -145,6 +145,15 @@ def test_learnt_words_ask_too_but_come_after_what_is_asked_for_by_name() -> None
     assert ids("Please, please, please!", learnt=learnt) == []
 
 
+def test_what_others_told_after_a_question_adds_nothing_where_this_requester_was_really_asked_it() -> None:
+    learnt = learnt_from(
+        {"bias": {"pin": 0}, "weights": {"pin": {"who": 2000}}, "threshold": 0, "fitted_on": [], "dont_know": {}}
+    )
+    assert ids("Who are you?", learnt=learnt) == ["name"]
+    assert ids("Who is that person over there?", learnt=learnt) == ["pin"]
+    assert ids("Who are you? Who is that person over there?", learnt=learnt) == ["name", "pin"]
+
+
 def test_what_is_likely_anyway_is_not_yet_asked_for() -> None:
     weights = {"pin": {"code": 900}}
     learnt = learnt_from({"bias": {"pin": 9000}, "weights": weights, "threshold": 0, "fitted_on": [], "dont_know": {}})
