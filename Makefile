@@ -15,7 +15,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # One target at a time: the stages follow one another and each uses all processors itself (so `make -j` is safe, and not faster).
 .NOTPARALLEL:
-.PHONY: help setup taskset sample ingest deid build-tasks train evaluate report play explain test lint bench lock schemas clean-data
+.PHONY: help setup taskset sample ingest deid build-tasks train evaluate report play explain test lint bench lock schemas reference clean-data
 
 VENV   := .venv
 PY     := $(VENV)/bin/python
@@ -103,6 +103,9 @@ lint: $(READY) ## format, style, types, who imports whom, declared dependencies 
 
 bench: taskset ## figures against the sample's truth and named peers
 	@for script in benchmarks/[a-z]*.py; do name=$$(basename $$script .py); echo "== $$name"; $(PY) -m benchmarks.$$name; done
+
+reference: $(READY) ## write docs/reference/*.md again after a change of what they are about
+	@$(PY) -m training.reference
 
 schemas: $(READY) ## write schemas/json/*.json again after a change of a type that crosses a file
 	@$(PY) -m schemas export

@@ -18,11 +18,17 @@ class RefusalKind(StrEnum):
     """Why a call was refused; each is counted, and the agent reads the reason as text."""
 
     unknown_tool = "unknown_tool"
+    """The text is not a call, or names a tool that the task does not have; the nearest name is told."""
     bad_arguments = "bad_arguments"
+    """An argument is missing, unknown, of another type, outside its bounds or not in its list."""
     not_found = "not_found"
+    """There is no such record. A look-up that finds nothing is a waste and no invalid action."""
     forbidden_by_system = "forbidden_by_system"
+    """The system itself does not do this in the record's state (cancel what was shipped), whatever any policy says."""
     conflict = "conflict"
+    """What the call would make is there already, or was changed meanwhile."""
     over_limit = "over_limit"
+    """More than the system can give (a refund above what was paid)."""
 
 
 class ToolCall(Frozen):

@@ -71,16 +71,21 @@ class Result:
     code: str
     outcome_class: str
     success: float
+    """1 where the whole outcome is right and no hard rule was broken."""
     full: float
+    """1 for a success without any violation, soft ones included."""
     violations: float
     """Violations in the episode."""
     timeouts: float
     """1 where a budget ended it."""
     turns: float
+    """Calls of the episode."""
     score: float | None
     """0 = the worst scripted agent, 100 = the reference."""
     return_: float
+    """Sum of the rewards, discounted by the task's gamma."""
     refusals: float
+    """Calls that were refused."""
     tools: tuple[str, ...]
     said: str
     """Code of the finishing act, "" where there was none."""

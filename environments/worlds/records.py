@@ -22,6 +22,17 @@ from schemas.task import PolicySpec, SystemRef, TaskSpec
 from schemas.taskset import TaskSet
 
 Shared = dict[object, object]
+OPENING = {
+    "ticket": "id of the record that the case is about; the finishing act changes it",
+    "from": "address from which the request came",
+    "requester": "pseudonym of the person who asks",
+    "name": "how they sign",
+    "subject": "subject line",
+    "text": "the request in the requester's own, pseudonymised words",
+    "now": "the moment at which the task begins (the cut), ISO 8601 UTC; each call takes a second",
+    "policies": "documents in force, which `read_policy` shows",
+}
+"""What each key of the opening observation says, in its order."""
 
 
 def _resolver(taskset: TaskSet) -> Any:
@@ -102,16 +113,17 @@ def _requester(taskset: TaskSet, task: TaskSpec, shared: Shared) -> Requester:
 
 def _opening(task: TaskSpec, policies: tuple[PolicySpec, ...]) -> Observation:
     opening = task.opening
-    shown = {
-        "ticket": opening.record.record_id,
-        "from": opening.contact,
-        "requester": opening.requester_id,
-        "name": opening.requester_name,
-        "subject": opening.subject,
-        "text": opening.text,
-        "now": task.started_at,
-        "policies": [policy.document for policy in policies],
-    }
+    values = (
+        opening.record.record_id,
+        opening.contact,
+        opening.requester_id,
+        opening.requester_name,
+        opening.subject,
+        opening.text,
+        task.started_at,
+        [policy.document for policy in policies],
+    )
+    shown = dict(zip(OPENING, values, strict=True))
     return Observation(kind="opening", text=json.dumps(shown, separators=(",", ":"), ensure_ascii=False))
 
 
