@@ -7,7 +7,6 @@ The bytes do not depend on the number of workers nor on what was killed. Does no
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 import time
@@ -18,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.engines import run_shards
+from pipeline.lock import LOCK, locked
 from pipeline.manifest import MANIFEST, SCHEMA_VERSION, Manifest, damaged, read_manifest
 from pipeline.progress import progress
 from schemas.errors import StageError
 from schemas.files import sha256_file, sha256_json, write_json, write_text
 
 WORK = ".work"
-LOCK = ".lock"
 TIMINGS = "timings.json"
 UNWRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT}
 
@@ -80,23 +79,14 @@ def _refuse_foreign(stage: Stage) -> None:
         raise StageError(f"{out} is the output of `{made_by}`, which `{stage.name}` would delete; name another folder")
 
 
-@contextmanager
-def _locked(out: Path) -> Iterator[None]:
+def _own(out: Path) -> None:
+    """Raises StageError for a folder with files that no stage made."""
     try:
-        if out.is_dir() and any(out.iterdir()) and not (out / LOCK).exists():
-            raise StageError(
-                f"{out} holds files that no stage made and that this one would delete; name a new or an empty folder"
-            )
-        out.mkdir(parents=True, exist_ok=True)
-        handle = (out / LOCK).open("w")
+        foreign = out.is_dir() and any(out.iterdir()) and not (out / LOCK).exists()
     except OSError as error:
-        raise StageError(f"cannot write in {out}: {error.strerror}") from error
-    with handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise StageError(f"{out} is being written by another run; wait until it has ended") from error
-        yield
+        raise StageError(f"cannot read {out}: {error.strerror}") from error
+    if foreign:
+        raise StageError(f"{out} holds files that no stage made and that this one would delete; name a new or an empty folder")
 
 
 @contextmanager
@@ -135,7 +125,8 @@ def run_stage(
     if workers < 0:
         raise StageError(f"workers must be 0 (one per processor) or more, found {workers}")
     _refuse_foreign(stage)
-    with _locked(stage.out), _teaching(stage.out):
+    _own(stage.out)
+    with locked(stage.out), _teaching(stage.out):
         if not force and (done := finished(stage)):
             shutil.rmtree(stage.out / WORK, ignore_errors=True)  # left where a run was killed between its last two acts
             return done, False

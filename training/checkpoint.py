@@ -65,6 +65,12 @@ def save(run: Path, meta: Meta, state: dict[str, Any], *, keep: int = 2) -> Path
     return folder
 
 
+def tidy(run: Path) -> None:
+    """Removes what a kill left half written."""
+    for folder in run.glob(".step_*"):
+        shutil.rmtree(folder)
+
+
 def steps(run: Path) -> list[int]:
     """Numbers of the whole checkpoints of a run, ascending."""
     return sorted(int(p.parent.name[5:]) for p in run.glob("step_*/meta.json") if p.parent.name[5:].isdigit())

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import torch
 
 from schemas.errors import StageError
+from training.bounds import check_bounds
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,7 @@ NOT_IDENTITY = ("run", "resume", "quiet", "evaluate")
 
 def check_config(config: Config) -> None:
     """Raises StageError naming the first setting that cannot be."""
+    check_bounds(config)
     faults = {
         "width": config.width % config.heads != 0 or (config.width // config.heads) % 2 != 0,
         "minibatch": not 0 < config.minibatch <= config.episodes,
@@ -158,7 +160,10 @@ def device_of(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name.startswith("cuda") and not torch.cuda.is_available():
         raise StageError(f"--device {name}: there is no such device here; use cpu or auto")
-    return torch.device(name)
+    try:
+        return torch.device(name)
+    except RuntimeError as error:
+        raise StageError(f"--device {name} is no device; use auto, cpu or cuda") from error
 
 
 def identity(config: Config) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import random
+import shutil
 import sys
 import time
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import torch
 
+from pipeline.lock import LOCK
 from pipeline.manifest import code_version
 from rewards.score import Grader, load_grader
 from schemas.errors import StageError
@@ -78,6 +80,18 @@ def run_folder(config: Config, taskset: TaskSet) -> Path:
         return runs_dir() / config.run
     digest = sha256_json([identity(config), taskset_hash(taskset), code_version("training")])
     return runs_dir() / f"{taskset.manifest.taskset}-{digest[:8]}"
+
+
+def start_over(folder: Path) -> None:
+    """Empties the folder of a run. Raises StageError for a folder with files that is none."""
+    held = [path for path in folder.iterdir() if path.name != LOCK]
+    if held and not (folder / "config.json").is_file():
+        raise StageError(f"{folder} is no run (config.json is missing), so nothing in it is deleted; use another --run")
+    for path in held:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def split_validation(taskset: TaskSet, share: float) -> tuple[list[str], list[str]]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,13 +24,15 @@ import torch
 import tyro
 
 from pipeline.cli import run_command
+from pipeline.lock import locked
 from schemas.errors import StageError
+from schemas.taskset import TaskSet
 from training import checkpoint, losses
 from training.config import Config, check_config
 from training.controls import imitate
 from training.demonstrations import Demonstrator
 from training.gae import gae, group_baseline, length_adaptive_lambda, terminal_only, turn_gae
-from training.lab import Lab, open_training_side, prepare, references, resume, run_folder, save, say, validated
+from training.lab import Lab, open_training_side, prepare, references, resume, run_folder, save, say, start_over, validated
 from training.policy import collate, microbatches, score
 from training.report import Clock, rollout_metrics, summary_line, write_report
 from training.rollout import play
@@ -52,8 +53,15 @@ def train(config: Config) -> Path:
     torch.use_deterministic_algorithms(True, warn_only=True)
     taskset = open_training_side(config.taskset)
     folder = run_folder(config, taskset)
-    if config.resume == "never" and folder.exists():
-        shutil.rmtree(folder)
+    with locked(folder):
+        return run(config, folder, taskset)
+
+
+def run(config: Config, folder: Path, taskset: TaskSet) -> Path:
+    """The run in its folder, which no other process writes."""
+    if config.resume == "never":
+        start_over(folder)
+    checkpoint.tidy(folder)
     lab = prepare(config, folder, taskset)
     done = resume(lab)
     step = supervised(lab) if config.control == "supervised" else iterate
