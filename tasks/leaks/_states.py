@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import marshal
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import compress
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from schemas.task import TaskSpec
@@ -25,12 +27,15 @@ RECORDED = frozenset(("request", "request_type", "item"))
 """Fields of a recorded query of a declared system: what its tools answer, times and ids after the cut included."""
 
 
+S = TypeVar("S")
+T = TypeVar("T")
+
+
 class Leaf(NamedTuple):
     """One scalar that can be shown."""
 
     system: str
     kind: str
-    record_id: str
     field: str
     """Top field of the row."""
     inner: str
@@ -38,11 +43,6 @@ class Leaf(NamedTuple):
     key: str
     """Name nearest to the value: the field, or the nested key."""
     value: Any
-
-    @property
-    def path(self) -> str:
-        """Without the record's id, so that one leak in many records is one finding."""
-        return f"state/{self.system}/{self.kind}/{self.field}" + (f"/{self.inner}" if self.inner else "")
 
 
 def nested(value: Any, path: str = "", key: str = "") -> Iterator[tuple[str, str, Any]]:
@@ -56,7 +56,7 @@ def nested(value: Any, path: str = "", key: str = "") -> Iterator[tuple[str, str
     else:
         yield path, key, value
         if isinstance(value, str):
-            for inner in unwrapped(value):
+            for inner in unwrapped(value) if _sort(value) == "wrapped" else ():
                 yield from (
                     nested(inner, f"{path}/(inside)" if path else "(inside)", key)
                     if not isinstance(inner, str)
@@ -71,30 +71,57 @@ class Row:
     system: str
     kind: str
     record_id: str
-    leaves: tuple[Leaf, ...]
-    fields: tuple[str, ...] = ()
-    """Names of the row's fields, those that hold an empty list or object too."""
-    query: bool = False
-    """True for what may be a recorded query of a declared system."""
-    tokens: tuple[Leaf, ...] = ()
-    """Leaves that are a pseudonym, as a whole."""
-    nested: tuple[Leaf, ...] = ()
-    """Leaves below a field."""
-    texts: tuple[Leaf, ...] = ()
-    """Leaves of text that are neither a pseudonym nor an ISO 8601 instant, as a whole: the only ones that hold words."""
+    values: dict[str, Any]
+    """Field -> value."""
+    _leaves: tuple[Leaf, ...] | None = None
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """For a few rows; over all of them look at columns."""
+        if self._leaves is None:
+            scalars = [(name, *one) for name, value in self.values.items() for one in nested(value)]
+            self._leaves = tuple([Leaf(self.system, self.kind, f, inner, key or f, value) for f, inner, key, value in scalars])
+        return self._leaves
+
+
+@dataclass(slots=True, eq=False)
+class Column:
+    """What the rows of a kind hold in one place, of one sort, so that a check looks at each different value there once."""
+
+    system: str
+    kind: str
+    field: str
+    """Top field of the rows; "" for the records' ids."""
+    inner: str
+    """Path below the field, as of a leaf; "" at the top."""
+    key: str
+    sort: str
+    """"id" for the records' ids; "token" for pseudonyms and "stamp" for ISO 8601 instants, as a whole; "text" for any other text,
+    the only one that holds words; the name of its type for what is no text."""
+    fields: tuple[str, ...]
+    """Of ids: the names of the rows' fields, those that hold an empty list or object too; one column a shape of row."""
+    numbers: list[int]
+    """Of the rows; one that has several values here stands more than once."""
+    values: list[Any]
+    different: list[Any]
 
     @property
     def path(self) -> str:
-        """Without the record's id, as of its leaves."""
-        return f"state/{self.system}/{self.kind}"
+        """Without the record's id, so that one leak in many records is one finding."""
+        names = (self.field,) * (self.sort != "id") + (self.inner,) * bool(self.inner)
+        return "/".join(("state", self.system, self.kind, *names))
 
 
+Look = Callable[[Any], Sequence[T]]
+"""What there is in a value that matters to a check, most often nothing."""
 _rows: list[Row] = []
 _numbers: dict[tuple[str, str], dict[bytes, int]] = {}
 """(system, kind) -> id and values -> number of the row."""
 _parts: dict[str, Any] = {}
 """Digest -> (rows,) numbers of its rows, int32: a digest names its value, so neither ever goes stale."""
-_HOLDERS = (dict, list)
+TEXTS = ("token", "stamp", "text")
+HOLDERS = ("dict", "list", "wrapped")
+"""Sorts of what something stands in: a text with another inside is "wrapped"."""
 _PSEUDONYM = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?")
 _sorts: dict[str, str] = {}
@@ -105,33 +132,18 @@ def is_token(text: str) -> bool:
     return _sort(text) == "token"
 
 
-def is_stamp(text: str) -> bool:
-    """True for an ISO 8601 instant as a whole."""
-    return _sort(text) == "stamp"
-
-
-def _sort(text: str) -> str:
-    """What a text is as a whole."""
-    found = _sorts.get(text)
+def _sort(value: Any) -> str:
+    """What a value is as a whole."""
+    if not isinstance(value, str):
+        return type(value).__name__
+    found = _sorts.get(value)
     if found is None:
         if len(_sorts) > KEPT_ROWS:
             _sorts.clear()
-        if text[:1].isdigit():
-            found = "stamp" if _INSTANT.fullmatch(text) else "text"
-        else:
-            found = "token" if _PSEUDONYM.fullmatch(text) else "text"
-        _sorts[text] = found
+        stamp = value[:1].isdigit()
+        whole = (_INSTANT if stamp else _PSEUDONYM).fullmatch(value) is not None
+        found = _sorts[value] = ("stamp" if stamp else "token") if whole else "wrapped" if may_wrap(value) else "text"
     return found
-
-
-def _key(item: tuple[str, Any]) -> bytes:
-    """Bytes that only the same row has."""
-    import msgspec
-
-    try:
-        return msgspec.msgpack.encode(item)
-    except (OverflowError, TypeError, ValueError):  # a number of more than 64 bits
-        return marshal.dumps(item, 2)
 
 
 def _numbers_of(content: Callable[[str], Any], digest: str) -> Any:
@@ -142,30 +154,27 @@ def _numbers_of(content: Callable[[str], Any], digest: str) -> Any:
         whole: list[int] = []
         for system, kinds in content(digest).items():
             for kind, rows in kinds.items():
-                kept = _numbers.setdefault((system, kind), {})
-                for item in rows.items():
-                    key = _key(item)
-                    number = kept.get(key)
-                    if number is None:
-                        number = kept[key] = len(_rows)
-                        _rows.append(_row(system, kind, *item))
-                    whole.append(number)
+                known = _numbers.setdefault((system, kind), {})
+                keys = _keys(rows.items())
+                numbers = [*map(known.get, keys)]
+                if None in numbers:
+                    for place, (key, item) in enumerate(zip(keys, rows.items(), strict=True)):
+                        if numbers[place] is None:
+                            numbers[place] = known[key] = len(_rows)
+                            _rows.append(Row(system, kind, *item))
+                whole += numbers  # type: ignore[arg-type]
         found = _parts[digest] = np.array(whole, dtype=np.int32)
     return found
 
 
-def _row(system: str, kind: str, record_id: str, row: dict[str, Any]) -> Row:
-    leaves = []
-    for name, value in row.items():
-        if may_wrap(value) if isinstance(value, str) else isinstance(value, _HOLDERS):
-            leaves += [Leaf(system, kind, record_id, name, inner, key or name, scalar) for inner, key, scalar in nested(value)]
-        else:
-            leaves.append(Leaf(system, kind, record_id, name, "", name, value))
-    words = [(leaf, _sort(leaf.value)) for leaf in leaves if isinstance(leaf.value, str)]
-    tokens, texts = (tuple([leaf for leaf, sort in words if sort == wanted]) for wanted in ("token", "text"))
-    below = tuple([leaf for leaf in leaves if leaf.inner])
-    query = bool(row) and RECORDED.issuperset(row)
-    return Row(system, kind, record_id, tuple(leaves), tuple(row), query, tokens, below, texts)
+def _keys(items: Iterable[tuple[str, Any]]) -> list[bytes]:
+    """For each row bytes that only the same row has."""
+    import msgspec
+
+    try:
+        return [*map(msgspec.msgpack.Encoder().encode, items)]
+    except (OverflowError, TypeError, ValueError):  # a number of more than 64 bits
+        return [marshal.dumps(item, 2) for item in items]
 
 
 def rows_of(content: Callable[[str], Any], digest: str) -> list[Row]:
@@ -181,8 +190,8 @@ class _Index(NamedTuple):
     """(rows of all parts,) numbers of their rows."""
     starts: Any
     """(parts,) places at which they begin."""
-    distinct: list[int]
-    """Numbers of the different rows, in the order in which they were read."""
+    columns: list[Column]
+    """Of the different rows; those of ids first."""
 
 
 _last: dict[tuple[str, ...], _Index] = {}
@@ -206,14 +215,38 @@ def _index(data: LeakInput) -> _Index:
     starts = np.cumsum([0, *(len(numbers) for _, numbers in parts)])[:-1]
     here = np.zeros(len(_rows), dtype=bool)
     here[whole] = True
-    found = _last[digests] = _Index([digest for digest, _ in parts], whole, starts, np.flatnonzero(here).tolist())
+    found = _last[digests] = _Index([digest for digest, _ in parts], whole, starts, _columns(np.flatnonzero(here).tolist()))
     return found
 
 
-T = TypeVar("T")
-
-
-S = TypeVar("S")
+def _columns(numbers: list[int]) -> list[Column]:
+    shapes: dict[tuple[str, str, tuple[str, ...]], list[int]] = {}
+    for number in numbers:
+        row = _rows[number]
+        shapes.setdefault((row.system, row.kind, tuple(row.values)), []).append(number)
+    columns = []
+    places: dict[tuple[str, str, str], dict[tuple[str, str, str], tuple[list[int], list[Any]]]] = {}
+    for (system, kind, fields), here in shapes.items():
+        ids = [_rows[number].record_id for number in here]
+        columns.append(Column(system, kind, "", "", "", "id", fields, here, ids, list(dict.fromkeys(ids))))
+        for field, held in zip(fields, zip(*[_rows[number].values.values() for number in here], strict=True), strict=True):
+            cells = places.setdefault((system, kind, field), defaultdict(lambda: ([], [])))
+            sorts = [*map(_sort, held)]
+            for sort in dict.fromkeys(sorts):
+                chosen = [one == sort for one in sorts]
+                if sort not in HOLDERS:
+                    cells["", field, sort][0].extend(compress(here, chosen))
+                    cells["", field, sort][1].extend(compress(held, chosen))
+                    continue
+                for number, value in compress(zip(here, held, strict=True), chosen):
+                    for inner, key, scalar in nested(value):
+                        inside = _sort(scalar)
+                        cell = cells[inner, key or field, "text" if inside in HOLDERS else inside]
+                        cell[0].append(number)
+                        cell[1].append(scalar)
+    for place, cells in places.items():
+        columns += [Column(*place, *cell, (), *held, list(dict.fromkeys(held[1]))) for cell, held in cells.items()]
+    return columns
 
 
 def once(make: Callable[[S], T]) -> Callable[[S], T]:
@@ -250,55 +283,59 @@ def state_leaves(data: LeakInput, task: TaskSpec) -> Iterator[Leaf]:
 
 def recorded(row: Row, skipped: frozenset[str]) -> bool:
     """True for a recorded query of one of the systems `skipped`; their other rows are rows like any."""
-    return row.query and row.system in skipped
+    return row.system in skipped and _is_query(row.values)
 
 
-K = TypeVar("K")
-V = TypeVar("V")
+def _is_query(fields: Iterable[str]) -> bool:
+    return bool(fields) and RECORDED.issuperset(fields)
 
 
-class Parts(Generic[K, V]):
-    """What a check needs to know of states: `make` is asked once for each different row, `join` once for each part of a state."""
+def _told(index: _Index, look: Callable[[Column], Look[T] | None]) -> Iterator[tuple[Column, dict[Any, Sequence[T]]]]:
+    """The columns in which something matters, and what is told by which of their values."""
+    for column in index.columns:
+        of = look(column)
+        if of is not None and (held := {value: said for value in column.different if (said := of(value))}):
+            yield column, held
 
-    def __init__(
-        self,
-        data: LeakInput,
-        make: Callable[[Row], dict[K, V]],
-        join: Callable[[V, V], V] = lambda first, _: first,
-        *,
-        declared: bool = False,
-    ) -> None:
-        """`make`: what a row holds that matters, most often nothing; `join`: of two values under one key, the one to keep;
-        `declared`: look at the recorded answers of declared systems too."""
-        self._data, self._make, self._join, self._declared = data, make, join, declared
-        self._of_row: dict[int, dict[K, V]] = {}
+
+class Parts(Generic[T]):
+    """What matters to a check in states: told once for each different value, and put together once for each part of a state."""
+
+    def __init__(self, data: LeakInput, look: Callable[[Column], Look[T] | None], *, declared: bool = False) -> None:
+        """`look`: how to tell what matters in a column's values, None where nothing can; `declared`: look at the recorded answers
+        of declared systems too."""
+        self._data, self._look, self._declared = data, look, declared
+        self._of_row: defaultdict[int, list[T]] = defaultdict(list)
         self._rows: dict[str, list[int]] | None = None
-        self._of_part: dict[tuple[str, frozenset[str]], dict[K, V]] = {}
+        self._of_part: dict[tuple[str, frozenset[str]], list[tuple[Row, T]]] = {}
 
-    def of(self, task: TaskSpec) -> Iterator[dict[K, V]]:
-        """One dictionary for each part of the task's state in which something matters."""
+    def of(self, task: TaskSpec) -> Iterator[list[tuple[Row, T]]]:
+        """For each part of the task's state in which something matters what that is, and the row: always the same list."""
         if self._rows is None:
             self._rows = self._read()
         skipped = frozenset() if self._declared else declared_systems(task)
         for digest in task.state:
             numbers = self._rows.get(digest)
             if numbers is not None:
-                key = (digest, skipped)
-                if key not in self._of_part:
-                    self._of_part[key] = self._joined(numbers, skipped)
-                if self._of_part[key]:
-                    yield self._of_part[key]
+                held = self._of_part.get((digest, skipped))
+                if held is None:
+                    rows = [(_rows[number], self._of_row[number]) for number in numbers]
+                    held = [(row, what) for row, said in rows if not recorded(row, skipped) for what in said]
+                    self._of_part[digest, skipped] = held
+                if held:
+                    yield held
 
     def _read(self) -> dict[str, list[int]]:
         """Part -> its rows in which something matters."""
         import numpy as np
 
-        index, of_row, make = _index(self._data), self._of_row, self._make
-        for number in index.distinct:
-            if held := make(_rows[number]):
-                of_row[number] = held
+        index = _index(self._data)
+        for column, held in _told(index, self._look):
+            for number, value in zip(column.numbers, column.values, strict=True):
+                if value in held:
+                    self._of_row[number] += held[value]
         matters = np.zeros(len(_rows), dtype=bool)
-        matters[list(of_row)] = True
+        matters[list(self._of_row)] = True
         places = np.flatnonzero(matters[index.numbers])
         found: dict[str, list[int]] = {}
         parts = np.searchsorted(index.starts, places, side="right") - 1
@@ -306,73 +343,70 @@ class Parts(Generic[K, V]):
             found.setdefault(index.digests[part], []).append(number)
         return found
 
-    def _joined(self, numbers: Sequence[int], skipped: frozenset[str]) -> dict[K, V]:
-        whole: dict[K, V] = {}
-        for number in numbers:
-            if skipped and recorded(_rows[number], skipped):
-                continue
-            for key, value in self._of_row[number].items():
-                whole[key] = self._join(whole[key], value) if key in whole else value
-        return whole
 
+class Marks(Generic[T]):
+    """Which marks stand in a task's state, where nearly every row has some: of a part counts only which kinds of rows it has."""
 
-class Shapes(Generic[T]):
-    """What kinds of rows stand in states: `make` is asked once for each different row; of a part counts only which are in it."""
-
-    def __init__(self, data: LeakInput, make: Callable[[Row], T]) -> None:
-        """`make`: the kind of a row; hashable."""
+    def __init__(self, data: LeakInput, mark: Callable[[Column], T | None]) -> None:
+        """`mark`: what the rows with a value in a column are marked with; hashable, None for nothing."""
         import numpy as np
 
         index = _index(data)
-        kinds: dict[tuple[T, str | None], int] = {}
-        numbered = np.zeros(len(_rows), dtype=np.int64)
-        for number in index.distinct:
-            row = _rows[number]
-            numbered[number] = kinds.setdefault((make(row), row.system if row.query else None), len(kinds))
-        self._kinds = list(kinds)
-        self._of_part: dict[str, list[int]] = {}
+        self._marks: dict[T, int] = {}
+        marked = [0] * len(_rows)
+        queries: dict[int, str] = {}
+        for column in index.columns:
+            if column.sort == "id":
+                queries.update(dict.fromkeys(column.numbers, column.system) if _is_query(column.fields) else {})
+            elif (one := mark(column)) is not None:
+                bit = 1 << self._marks.setdefault(one, len(self._marks))
+                for number in column.numbers:
+                    marked[number] |= bit
+        kinds: dict[tuple[int, str | None], int] = {}
+        numbered = np.array([kinds.setdefault((bits, queries.get(n)), len(kinds)) for n, bits in enumerate(marked)], dtype=int)
+        self._of_part: dict[str, list[tuple[int, str | None]]] = {}
         if kinds:
-            sizes = np.diff([*index.starts, len(index.numbers)])
+            sizes, by_number = np.diff([*index.starts, len(index.numbers)]), list(kinds)
             whole = np.repeat(np.arange(len(sizes)), sizes) * len(kinds) + numbered[index.numbers]
             for pair in np.unique(whole).tolist():
-                self._of_part.setdefault(index.digests[pair // len(kinds)], []).append(pair % len(kinds))
+                self._of_part.setdefault(index.digests[pair // len(kinds)], []).append(by_number[pair % len(kinds)])
 
-    def of(self, task: TaskSpec) -> set[T]:
-        """The kinds of rows in the task's state, the recorded queries of declared systems left out."""
-        skipped = declared_systems(task)
-        here = {number for digest in task.state for number in self._of_part.get(digest, ())}
-        return {kind for kind, system in (self._kinds[number] for number in here) if system is None or system not in skipped}
-
-
-class After(Generic[V]):
-    """What lies after the cut in states, where each row says of what it holds from when it is: once for each different row, and
-    of a part that holds nothing so late no row is looked at again."""
-
-    def __init__(self, data: LeakInput, make: Callable[[Row], list[tuple[datetime, V]]]) -> None:
-        """`make`: (instant in UTC, what is of it) of everything in a row."""
-        import numpy as np
-
-        index = _index(data)
-        self._of_row: dict[int, list[tuple[datetime, V]]] = {}
-        self._latest = np.full(len(_rows), -np.inf)
-        for number in index.distinct:
-            if held := make(_rows[number]):
-                self._of_row[number] = held
-                self._latest[number] = max([_seconds(at) for at, _ in held])
-        latest = np.maximum.reduceat(self._latest[index.numbers], index.starts).tolist() if index.digests else []
-        self._of_part: dict[str, float] = dict(zip(index.digests, latest, strict=True))
-        self._data = data
-
-    def of(self, task: TaskSpec, cut: datetime) -> Iterator[V]:
-        """Everything in the task's state that is of an instant after the cut."""
-        least = _seconds(cut) - 1.0  # seconds are rounded: the instants themselves decide
+    def of(self, task: TaskSpec) -> list[T]:
+        """The marks of the rows in the task's state, the recorded queries of declared systems left out."""
+        skipped, held = declared_systems(task), 0
         for digest in task.state:
-            if self._of_part.get(digest, least) > least:
-                numbers = _numbers_of(self._data.content, digest)
-                for number in numbers[self._latest[numbers] > least].tolist():
-                    if not recorded(_rows[number], declared_systems(task)):
-                        yield from (what for at, what in self._of_row[number] if at > cut)
+            for bits, system in self._of_part.get(digest, ()):
+                held |= bits if system not in skipped else 0
+        return [one for one, place in self._marks.items() if held >> place & 1]
 
 
-def _seconds(at: datetime) -> float:
-    return at.timestamp()
+def after(
+    data: LeakInput, cuts: Sequence[datetime], look: Callable[[Column], Look[tuple[datetime, T]] | None]
+) -> Iterator[list[T]]:
+    """For each task what its state holds of an instant after its cut (in UTC), the recorded queries of declared systems left out.
+
+    `look`: how to tell (instant in UTC, what is of it) of a column's values. Of a part that holds nothing so late no row is read.
+    """
+    import numpy as np
+
+    index = _index(data)
+    columns = list(_told(index, look))
+    latest = np.full(len(_rows), -np.inf)
+    for column, held in columns:
+        seconds = {value: max([at.timestamp() for at, _ in said]) for value, said in held.items()}
+        np.maximum.at(latest, column.numbers, [seconds.get(value, -np.inf) for value in column.values])
+    of_parts = np.maximum.reduceat(latest[index.numbers], index.starts).tolist() if index.digests else []
+    of_part = dict(zip(index.digests, of_parts, strict=True))
+    late: list[list[int]] = []
+    for task, cut in zip(data.tasks, cuts, strict=True):
+        least, skipped = cut.timestamp() - 1.0, declared_systems(task)  # seconds are rounded: the instants themselves decide
+        parts = [_numbers_of(data.content, digest) for digest in task.state if of_part.get(digest, least) > least]
+        rows = [number for numbers in parts for number in numbers[latest[numbers] > least].tolist()]
+        late.append([number for number in rows if not recorded(_rows[number], skipped)])
+    of_row: dict[int, list[tuple[datetime, T]]] = {number: [] for rows in late for number in rows}
+    for column, held in columns if of_row else ():
+        for number, value in zip(column.numbers, column.values, strict=True):
+            if number in of_row:
+                of_row[number] += held.get(value, ())
+    for rows, cut in zip(late, cuts, strict=True):
+        yield [what for number in rows for at, what in of_row[number] if at > cut]

@@ -70,7 +70,7 @@ _MONTH_BEFORE = re.compile(rf"(?:{_MONTH})$", _FLAGS)
 _BEFORE = max(map(len, _MONTHS))
 
 
-def _may_hold(text: str) -> bool:
+def may_hold_times(text: str) -> bool:
     """False where nothing is a year, a date of three numbers, a month before a number, an epoch or an id made of a time."""
     if not _ANY.search(text):
         return False
@@ -111,7 +111,7 @@ def instant(text: str) -> datetime | None:
 
 def times_in(text: str) -> Iterator[Time]:
     """Every time in a text, each span once."""
-    if not _may_hold(text):
+    if not may_hold_times(text):
         return
     taken: list[tuple[int, int]] = []
     named = _MONTH_WORD.search(text.lower()) is not None

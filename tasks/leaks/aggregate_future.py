@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from tasks.leaks._plant import with_field
-from tasks.leaks._states import Parts, Row, rows_of
+from tasks.leaks._states import Column, Look, Parts, Row, once, rows_of
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Found
 
@@ -21,33 +21,29 @@ def run(data: LeakInput) -> list[Finding]:
     for name, (kind, field) in sorted(data.aggregates.items()):
         counted.setdefault(kind, []).append((name, field))
 
-    def members(row: Row) -> dict[Key, int]:
-        """(counter, id of the record that counts this row) -> 1."""
-        ones: dict[Key, int] = {}
-        for name, field in counted.get(f"{row.system}.{row.kind}", ()):
-            for leaf in row.leaves:
-                if leaf.field == field and isinstance(leaf.value, str | int):
-                    ones[name, str(leaf.value)] = 1
-        return ones
+    def members(column: Column) -> Look[Key] | None:
+        """(counter, id of the record that counts this row)."""
+        names = [name for name, field in counted.get(f"{column.system}.{column.kind}", ()) if field == column.field]
+        return (lambda value: [(n, str(value)) for n in names if isinstance(value, str | int)]) if names else None
 
-    def counters(row: Row) -> dict[Key, int]:
-        """(counter, record) -> what the row says."""
-        said: dict[Key, int] = {}
-        for leaf in row.leaves:
-            name = f"{leaf.system}.{leaf.kind}.{leaf.field}"
-            if name in data.aggregates and (number := _number(leaf.value)) is not None:
-                said[name, row.record_id] = max(number, said.get((name, row.record_id), 0))
-        return said
+    def counters(column: Column) -> Look[tuple[str, int]] | None:
+        """(counter, what the row says)."""
+        name = f"{column.system}.{column.kind}.{column.field}"
+        return (lambda v: [] if (n := _number(v)) is None else [(name, n)]) if name in data.aggregates else None
 
-    held, shown = Parts(data, members, int.__add__), Parts(data, counters, max)
+    @once
+    def sizes(part: list[tuple[Row, Key]]) -> Counter[Key]:
+        return Counter(key for _, key in dict.fromkeys(part))
+
+    held, shown = Parts(data, members), Parts(data, counters)
     for task in data.tasks:
         rows: Counter[Key] = Counter()
         for part in held.of(task):
-            rows.update(part)
-        for part in shown.of(task):
-            for key, number in part.items():
-                if number > rows[key]:
-                    found.add(f"state/{key[0].replace('.', '/')}", "counts more rows than stood there at the cut", [task.task_id])
+            rows.update(sizes(part))
+        for said in shown.of(task):
+            for row, (name, number) in said:
+                if number > rows[name, row.record_id]:
+                    found.add(f"state/{name.replace('.', '/')}", "counts more rows than stood there at the cut", [task.task_id])
     return found.findings()
 
 

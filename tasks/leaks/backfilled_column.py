@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tasks.leaks._states import Row, Shapes
+from tasks.leaks._states import Column, Marks
 from tasks.leaks._types import ColumnHistory, Finding, Leak, LeakInput, Verdict
 
 FEWEST = 10
@@ -56,17 +56,14 @@ def run(data: LeakInput) -> list[Finding]:
 def _shown(data: LeakInput) -> dict[str, tuple[str, ...]]:
     """Field -> tasks whose state holds a value of it."""
 
-    def fields(row: Row) -> frozenset[str]:
-        shape = (row.system, row.kind, tuple([leaf.field for leaf in row.leaves if leaf.value is not None]))
-        if shape not in of_shape:
-            of_shape[shape] = frozenset({f"{row.system}.{row.kind}.{field}" for field in shape[2]} & data.columns.keys())
-        return of_shape[shape]
+    def name_of(column: Column) -> str | None:
+        name = f"{column.system}.{column.kind}.{column.field}"
+        return name if name in data.columns and column.sort != "NoneType" else None
 
-    of_shape: dict[tuple[str, str, tuple[str, ...]], frozenset[str]] = {}
-    shapes = Shapes(data, fields)
+    marks = Marks(data, name_of)
     found: dict[str, list[str]] = {}
     for task in data.tasks:
-        for name in frozenset[str]().union(*shapes.of(task)):
+        for name in marks.of(task):
             found.setdefault(name, []).append(task.task_id)
     return {name: tuple(sorted(ids)) for name, ids in found.items()}
 

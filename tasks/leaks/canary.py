@@ -35,7 +35,7 @@ def run(data: LeakInput) -> list[Finding]:
     for name, text in sorted(data.files.items()):
         holds = data.canary in text if name.startswith(HELD) else mark in _closed_up(text)
         if name.startswith(HELD) and name.endswith(".jsonl"):
-            holds = holds and all(data.canary in line for line in text.splitlines() if line.strip())
+            holds = holds and all(data.canary in line for line in text.split("\n") if line.strip())
         if name.startswith(HELD) and not holds:
             findings.append(Finding("canary", "failed", name, "held out, without the canary"))
         elif not name.startswith(HELD) and holds:
@@ -43,21 +43,13 @@ def run(data: LeakInput) -> list[Finding]:
     return findings
 
 
-_SPACES = ("\x85", "\xa0", "\u1680", "\u205f", "\u3000", *map(chr, range(0x2000, 0x200B)), "\u2028", "\u2029", "\u202f")
-"""Blanks beyond ASCII."""
-_SPACES_RAW = [space.encode() for space in _SPACES]
 _BETWEEN = b" \t\n\r\f\v\x1c\x1d\x1e\x1f_-{}"
 _LOWER = bytes(range(256)).lower()
 
 
 def _closed_up(text: str) -> bytes:
-    """The text in one case, without blanks and whatever else could be put between the characters of a GUID."""
-    raw = text.encode(errors="surrogatepass")
-    if not text.isascii():
-        for space in _SPACES_RAW:
-            if space in raw:
-                raw = raw.replace(space, b"")
-    return raw.translate(_LOWER, _BETWEEN)
+    """The text in one case, without blanks and whatever else could be put between the characters of a GUID, which are ASCII."""
+    return text.encode("ascii", "ignore").translate(_LOWER, _BETWEEN)
 
 
 def planted(data: LeakInput) -> LeakInput:

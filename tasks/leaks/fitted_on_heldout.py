@@ -48,10 +48,12 @@ def _named(data: LeakInput, held: set[str], found: Found) -> None:
     """Forms name no case, record or person: whoever they name is somebody's."""
     ids = {t.opening.record.record_id for t in data.tasks if t.task_id in held} | {t.opening.requester_id for t in data.tasks}
     ids |= {answer.outcome.about for answer in data.answers.values() if answer.outcome.about} | held
-    for kind, by in sorted(data.forms.items()):
-        for text in (text for texts in by.values() for text in texts):
-            if TOKEN.search(text) or any(name in text for name in ids):
-                found.add(f"forms/{kind}", "a form names a case, a record or a person", [])
+    texts = [(kind, text) for kind, by in sorted(data.forms.items()) for texts in by.values() for text in texts]
+    whole = "\n".join([text for _, text in texts])
+    ids = {name for name in ids if name in whole}
+    for kind, text in texts:
+        if TOKEN.search(text) or any(name in text for name in ids):
+            found.add(f"forms/{kind}", "a form names a case, a record or a person", [])
 
 
 def planted(data: LeakInput) -> LeakInput:

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from pydantic import ValidationError
-from pydantic_core import to_jsonable_python
+from pydantic import TypeAdapter, ValidationError
 
 from schemas.task import TaskSpec
 from tasks.leaks._literals import coined, parts_of, plain
 from tasks.leaks._plant import with_content, with_task
-from tasks.leaks._states import Parts, Row
+from tasks.leaks._states import Column, Look, Parts
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Config, Found, configured
 
@@ -40,7 +39,7 @@ SETTINGS = ("weights", "grades", "max_steps", "slice", "world", "canary")
 LISTS = ("splits.json", "manifest.json", "stage.json")
 _ROW_OF = re.compile(r'"task_id"\s*:\s*"([^"]+)"')
 _AMOUNT = re.compile(r"\d[\d.,' ]*\d")
-OPEN_FILES = ("tasks.jsonl", "splits.json")
+TASKS, LISTED = "tasks.jsonl", "splits.json"
 """Ends of the names of files that an agent's side may read."""
 
 
@@ -52,18 +51,10 @@ def run(data: LeakInput) -> list[Finding]:
     for code, about in data.code_book.outcomes.items():
         workflows.setdefault(about.workflow, set()).add(code)
 
-    def telling(row: Row) -> dict[str, None]:
-        held: dict[str, None] = {}
-        for name in row.fields:
-            held.update(keys_in(name))
-        for leaf in row.nested:
-            held.update(keys_in(leaf.inner))
-        return held
-
-    @cache
-    def keys_in(path: str) -> dict[str, None]:
-        """The keys of the grader's in a path."""
-        return {name: None for name in path.split("/") if plain(name) in keys}
+    def telling(column: Column) -> Look[str] | None:
+        """The keys of the grader's among the names of fields, and in the path below one."""
+        names = [name for path in (*column.fields, column.inner) for name in path.split("/") if plain(name) in keys]
+        return (lambda _: names) if names else None
 
     parts = Parts(data, telling)
     held: dict[str, set[str]] = {}
@@ -92,7 +83,7 @@ def run(data: LeakInput) -> list[Finding]:
             # A tool that lists every code tells nothing; one that lists the right one alone does.
             if len(own) == 1 and len(workflows[task.workflow]) > 1:
                 found.add(f"systems/{system.system}/config", "lists one outcome code of the workflow alone", [task.task_id])
-        for name in {name for part in parts.of(task) for name in part}:
+        for name in {name for part in parts.of(task) for _, name in part}:
             found.add(f"content/{name}", "a key of the grader's", [task.task_id])
         for digest in digests:
             if digest not in held:
@@ -104,34 +95,22 @@ def run(data: LeakInput) -> list[Finding]:
         if codes != orders[workflow, name].most_common(1)[0][0]:
             found.add(f"systems/{name}/config", "lists the workflow's codes unlike its other tasks", [task_id])
     for file, text in sorted(data.files.items()):
-        if file.endswith(OPEN_FILES):
-            # No key goes over a brace, and most tasks hold the same objects: each is looked at once.
-            named = {key for part in set(text.split("{")) for key in _JSON_KEY.findall(part)}
-            for name in sorted(key for key in named if plain(key) in keys):
+        if file.endswith(LISTED):
+            for name in _keys_in(text, keys):
                 found.add(f"{file}/{name}", "a key of the grader's", [])
-    _rows(data, found)
+    _rows(data, keys, found)
     _amounts(data, found)
     return found.findings()
 
 
-def _rows(data: LeakInput, found: Found) -> None:
-    """Rows of tasks, as written and in memory: no key beyond those of a task, no outcome code where no text or tool is described.
-    Files of the training side hold no held-out task; lists and manifests of either side hold no outcome code."""
+def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
+    """Rows of tasks, as written and in memory: no key of the grader's, none beyond those of a task, no outcome code where no text
+    or tool is described. Files of the training side hold no held-out task; lists and manifests of either side no outcome code."""
+    import msgspec
+
     in_text = coined(data.code_book.outcomes)
     codes_ = [parts_of(code) for code in data.code_book.outcomes]
     held = {task.task_id for task in data.tasks if data.held_out(task)}
-    clean: set[str] = set()
-
-    def codes(settings: dict[str, Any], where: str, task_id: list[str]) -> None:
-        # Most tasks are run alike, so that most settings are looked at once.
-        if in_text is None or (whole := repr(settings)) in clean:
-            return
-        told = [key for key, value in settings.items() if value and in_text.search(json.dumps(to_jsonable_python(value)))]
-        if not told:
-            clean.add(whole)
-        for key in told:
-            found.add(f"{where}/{key}", "an outcome code among the settings of a task", task_id)
-
     for file, text in sorted(data.files.items()):
         if file.startswith("train/"):
             # A row is of the task that it names; a duplicate's name in a list of clusters is no row.
@@ -140,19 +119,37 @@ def _rows(data: LeakInput, found: Found) -> None:
                 found.add(file, "rows of held-out tasks on the training side", sorted(named))
         if file.endswith(LISTS) and in_text is not None and _may_hold(text, codes_) and in_text.search(text):
             found.add(file, "an outcome code in a list of tasks", [])
+
+    @cache
+    def coded(value: str) -> bool:
+        return in_text is not None and in_text.search(value) is not None
+
+    @cache
+    def told(key: str, raw: bytes) -> tuple[set[str], list[str], bool]:
+        """Of a field of a row: the keys of the grader's, those that no task has, whether it is a setting with an outcome code."""
+        text = raw.decode()
+        return _keys_in(f'"{key}":{text}', keys), _beyond(key, raw), key in SETTINGS and coded(text)
+
+    decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
     for file, text in sorted(data.files.items()):
-        for line in text.splitlines() if file.endswith(OPEN_FILES[0]) else ():
-            try:
-                one = TaskSpec.model_validate_json(line)
-                codes({key: getattr(one, key) for key in SETTINGS}, file, [one.task_id])
-            except ValidationError as error:
-                row = json.loads(line)
-                task_id = [str(row["task_id"])] if "task_id" in row else []
-                for key in _beyond(error):
-                    found.add(f"{file}/{key}", "a key that no task has", task_id)
-                codes({key: row.get(key) for key in SETTINGS}, file, task_id)
+        for line in text.encode().split(b"\n") if file.endswith(TASKS) else ():
+            row = {key: bytes(raw) for key, raw in decoder.decode(line).items()} if line.strip() else {}
+            # Most tasks have the same rules and settings: what a field holds alike is looked at once.
+            looked = [(key, *told(key, raw)) for key, raw in row.items()]
+            # A row that is longer than its fields names one of them twice.
+            twice = len(line) > sum([len(key) + len(raw) + 4 for key, raw in row.items()]) + 1
+            for name in _keys_in(line.decode(), keys) if twice else set[str]().union(*[names for _, names, _, _ in looked]):
+                found.add(f"{file}/{name}", "a key of the grader's", [])
+            task_id = [str(json.loads(row["task_id"]))] if "task_id" in row else []
+            for key, _, beyond, has_code in looked:
+                for place in beyond:
+                    found.add(f"{file}/{place}", "a key that no task has", task_id)
+                if has_code:
+                    found.add(f"{file}/{key}", "an outcome code among the settings of a task", task_id)
     for task in data.tasks:
-        codes({key: getattr(task, key) for key in SETTINGS}, "task", [task.task_id])
+        for key in SETTINGS:
+            if coded(repr(getattr(task, key))):
+                found.add(f"task/{key}", "an outcome code among the settings of a task", [task.task_id])
 
 
 def _may_hold(text: str, codes: list[list[str]]) -> bool:
@@ -179,10 +176,24 @@ def _amounts(data: LeakInput, found: Found) -> None:
                 found.add(f"forms/{kind}", "a number that only held-out answers hold", [])
 
 
-def _beyond(error: ValidationError) -> list[str]:
-    """Keys of a row, at any depth, that the type of a task does not know."""
-    places = [fault["loc"] for fault in error.errors() if fault["type"] == "extra_forbidden"]
-    return sorted({"/".join("*" if isinstance(step, int) else step for step in place) for place in places})
+def _keys_in(text: str, keys: set[str]) -> set[str]:
+    """The keys of JSON in a text that are the grader's."""
+    # No key goes over a brace, and many tasks hold the same objects: each is looked at once.
+    return {key for part in {*text.split("{")} for key in _JSON_KEY.findall(part) if plain(key) in keys}
+
+
+def _beyond(key: str, raw: bytes) -> list[str]:
+    """Keys of a field of a row, at any depth, that the type of a task does not know."""
+    about = TaskSpec.model_fields.get(key)
+    if about is None:
+        return [key]
+    try:
+        if b"{" in raw:
+            TypeAdapter(about.rebuild_annotation()).validate_json(raw)
+    except ValidationError as error:
+        places = [(key, *fault["loc"]) for fault in error.errors() if fault["type"] == "extra_forbidden"]
+        return sorted({"/".join("*" if isinstance(step, int) else step for step in place) for place in places})
+    return []
 
 
 def _pairs(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:

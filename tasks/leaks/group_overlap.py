@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from schemas.task import TaskSpec
 from tasks.leaks._plant import some, with_task
-from tasks.leaks._states import Parts, Row
+from tasks.leaks._states import Column, Look, Parts
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Found
 
@@ -37,15 +37,18 @@ def run(data: LeakInput) -> list[Finding]:
     found = Found("group_overlap")
     cases = {_case(task): task.task_id for task in data.tasks if data.held_out(task)}
 
-    def held_out(row: Row) -> dict[str, None]:
-        case = cases.get((row.system, row.kind, row.record_id))
-        return {case: None} if case is not None else {}
+    def held_out(column: Column) -> Look[str] | None:
+        def of(record_id: str) -> list[str]:
+            case = cases.get((column.system, column.kind, record_id))
+            return [] if case is None else [case]
+
+        return of if column.sort == "id" else None
 
     shown = Parts(data, held_out)
     for task in data.tasks:
         if not data.held_out(task):
             for part in shown.of(task):
-                for case in part:
+                for _, case in part:
                     if case != task.task_id:
                         found.add("groups/case", f"a training task shows the held-out case {case}", [task.task_id])
     return findings + found.findings()

@@ -100,7 +100,7 @@ def _rows(data: LeakInput, task: TaskSpec, index: dict[str, dict[str, list[Row]]
 def _values(row: Row) -> dict[str, Any]:
     top = {leaf.field: leaf.value for leaf in row.leaves if not leaf.inner}
     inner = {f"{leaf.field}/{leaf.inner}": leaf.value for leaf in row.leaves if leaf.inner and "(inside)" not in leaf.inner}
-    return {**dict.fromkeys(row.fields, ""), **inner, **top}
+    return {**dict.fromkeys(row.values, ""), **inner, **top}
 
 
 def _fields(rows: Sequence[Keys]) -> dict[str, list[Any]]:

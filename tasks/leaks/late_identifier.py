@@ -9,7 +9,7 @@ import re
 from datetime import datetime
 
 from tasks.leaks._plant import with_text
-from tasks.leaks._states import After, Leaf, Row, is_stamp, is_token, once
+from tasks.leaks._states import TEXTS, Column, Look, after, is_token, once
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import TOKEN, Found, Texts, bare, fact_texts, must_instant, prompt_texts, shared_texts
 
@@ -30,8 +30,10 @@ def run(data: LeakInput) -> list[Finding]:
         raise ValueError("nobody says when identifiers were first seen")
     digits: dict[str, tuple[datetime, str]] = {}
     others: dict[str, str] = {}
+    tokens: dict[str, datetime] = {}
     for name, at in first.items():
         if is_token(name):
+            tokens[name] = at
             tail = name[-8:] if _DIGITS.fullmatch(name.rpartition("_")[2]) else bare(name)[-8:]
             # The same digits under another type are another identity: alone they tell only what all of them tell.
             if tail not in digits or at < digits[tail][0]:
@@ -43,15 +45,15 @@ def run(data: LeakInput) -> list[Finding]:
 
     def named(text: str) -> list[tuple[datetime, str]]:
         """(first sight, identifier) of each identifier in a text."""
+        at = tokens.get(text)
+        if at is not None:
+            return [(at, text)]
         held = read.get(text)
         if held is None:
             held = read[text] = look(text) if len(text) >= FEWEST else []
         return held
 
     def look(text: str) -> list[tuple[datetime, str]]:
-        at = first.get(text)
-        if at is not None and TOKEN.fullmatch(text):
-            return [(at, text)]
         if not others and not _DIGITS.search(text):
             return []
         held = [(at, text)] if (at := _seen(first, text)) is not None else []
@@ -66,40 +68,25 @@ def run(data: LeakInput) -> list[Finding]:
             held += [(first[name], name) for word in _WORD.findall(text) if (name := others.get(word.casefold())) is not None]
         return held
 
-    keys: dict[str, list[tuple[datetime, str]]] = {}
-
-    def in_keys(path: str) -> list[tuple[datetime, str]]:
-        if path not in keys:
-            keys[path] = [one for key in path.split("/") for one in named(key)]
-        return keys[path]
-
-    def seen(row: Row) -> list[tuple[datetime, tuple[Leaf | Row, str]]]:
-        """(first sight, (where, identifier)) of the identifiers in this row."""
-        held: list[tuple[datetime, tuple[Leaf | Row, str]]] = [(at, (row, name)) for at, name in named(row.record_id)]
-        for leaf in row.tokens:
-            at = first.get(leaf.value)
-            held += [(at, (leaf, leaf.value))] if at is not None else [(at, (leaf, name)) for at, name in named(leaf.value)]
-        held += [(at, (leaf, name)) for leaf in row.texts for at, name in named(leaf.value)]
-        for leaf in row.leaves if others else ():
-            value = leaf.value
-            if isinstance(value, str):
-                held += [(at, (leaf, name)) for at, name in named(value)] if is_stamp(value) else []
-            elif value is not None and not isinstance(value, bool) and (other := others.get(str(value))) is not None:
-                held.append((first[other], (leaf, other)))
-        for leaf in row.nested:
-            held += [(at, (leaf, name)) for at, name in in_keys(leaf.inner)]
-        return held
+    def seen(column: Column) -> Look[tuple[datetime, tuple[str, str]]] | None:
+        """(first sight, (path, identifier)) of the identifiers in a value, and in the keys above it."""
+        path = column.path
+        above = [(at, (path, name)) for key in column.inner.split("/") for at, name in named(key)]
+        if column.sort in ("id", "token", "text") or (others and column.sort in TEXTS):
+            return lambda text: above + [(at, (path, name)) for at, name in named(text)]
+        if others and column.sort in ("int", "float"):
+            return lambda value: above + [(first[o], (path, o)) for o in [others.get(str(value))] if o is not None]
+        return (lambda _: above) if above else None
 
     @once
     def shared_names(texts: Texts) -> list[tuple[datetime, str, str]]:
         return [(at, path, name) for path, text in texts for at, name in named(text)]
 
-    states = After(data, seen)
-    for task in data.tasks:
-        cut = must_instant(task.started_at, f"{task.task_id}.started_at")
+    cuts = [must_instant(task.started_at, f"{task.task_id}.started_at") for task in data.tasks]
+    for task, cut, in_state in zip(data.tasks, cuts, after(data, cuts, seen), strict=True):
         said = [("opening", name) for name in (task.opening.requester_id, task.opening.requester_name, task.opening.contact)]
         said += [("opening", task.opening.record.record_id), *prompt_texts(task)]
-        late = {(path, name) for path, text in said for at, name in named(text) if at > cut}
+        late = {*in_state, *((path, name) for path, text in said for at, name in named(text) if at > cut)}
         # The requester may bring up what is new; what is first seen after the case was closed nobody could tell in it.
         closed = data.closed_at.get(task.task_id)
         if closed is not None:
@@ -107,7 +94,6 @@ def run(data: LeakInput) -> list[Finding]:
             told = [*fact_texts(task), *(("requester/facts/question", fact.question) for fact in task.requester.facts)]
             late |= {(path, name) for path, text in told for at, name in named(text) if at > end}
         late |= {(path, name) for at, path, name in shared_names(shared_texts(data, task)) if at > cut}
-        late |= {(where.path, name) for where, name in states.of(task, cut)}
         for path, name in late:
             found.add(path, f"{_kind(name)} first seen after the cut", [task.task_id])
     return found.findings()

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 
 from tasks.leaks._plant import with_field
-from tasks.leaks._states import Parts, Row, rows_of
+from tasks.leaks._states import TEXTS, Column, Look, Parts, Row, once, rows_of
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import TOKEN, Found, fact_texts, must_instant, prompt_texts
 
@@ -23,6 +23,8 @@ _NUMBER = re.compile(rf"(?:{_CALLED}|(?<![\w.,:/-])(?=\d{{5}}))0*(\d{{3,15}})(?!
 """A number that is called one, or of five digits and more, standing alone."""
 _WRITTEN = re.compile(r"([^\W\d_][^\d\s]{0,7})(\d{2,15})")
 """A number behind a few letters: "INC0004711", "WO-17"."""
+Numbered = tuple[str, str, int]
+"""Path, sequence and number."""
 SAMPLE = 200
 """Tasks whose states show how numbers are written."""
 FEW = 4
@@ -43,26 +45,30 @@ def run(data: LeakInput) -> list[Finding]:
     spoken = {name: _spoken(name) for name in reached}
     forms = _forms(data, reached)
 
-    def numbers(row: Row) -> dict[tuple[str, str], int]:
-        """(path, sequence) -> the greatest number of that sequence in this row."""
+    def numbers(column: Column) -> Look[Numbered] | None:
+        """The numbers of sequences in a column's values."""
+        ids = f"{column.system}.{column.kind}"
+        own = [name for name in dict.fromkeys((f"{ids}.{column.field}", f"{ids}.{column.key}")) if name in reached]
+        if column.sort == "id":
+            own = [ids] if ids in reached else []
+        in_text = [] if own[:1] == [f"{ids}.{column.field}"] or column.sort not in TEXTS else [*spoken.items(), *forms.items()]
+
+        def of(value: object) -> list[Numbered]:
+            said = [(name, n) for name in own for n in _numbers(value)]
+            said += [(name, int(m[1])) for name, pattern in in_text for m in pattern.finditer(str(value))]
+            return [(column.path, name, n) for name, n in said if n <= SPREAD * reached[name][1][-1]]
+
+        return of if own or in_text else None
+
+    @once
+    def greatest(part: list[tuple[Row, Numbered]]) -> dict[tuple[str, str], int]:
+        """(path, sequence) -> its greatest number in a part of a state."""
         held: dict[tuple[str, str], int] = {}
-        ids = f"{row.system}.{row.kind}"
-        said = [(f"state/{row.system}/{row.kind}", ids, n) for n in _numbers(row.record_id)] if ids in reached else []
-        for leaf in row.leaves:
-            name = f"{ids}.{leaf.field}"
-            if name in reached:
-                said += [(leaf.path, name, n) for n in _numbers(leaf.value)]
-            elif isinstance(leaf.value, str):
-                said += [(leaf.path, s, int(m[1])) for s, pattern in spoken.items() for m in pattern.finditer(leaf.value)]
-                said += [(leaf.path, s, int(m[1])) for s, pattern in forms.items() for m in pattern.finditer(leaf.value)]
-            if leaf.inner and f"{ids}.{leaf.key}" in reached:
-                said += [(leaf.path, f"{ids}.{leaf.key}", n) for n in _numbers(leaf.value)]
-        for path, name, number in said:
-            if number <= SPREAD * reached[name][1][-1]:
-                held[path, name] = max(held.get((path, name), 0), number)
+        for _, (path, name, number) in part:
+            held[path, name] = max(held.get((path, name), 0), number)
         return held
 
-    parts = Parts(data, numbers, max)
+    parts = Parts(data, numbers)
     for task in data.tasks:
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
         limit = {}
@@ -70,7 +76,7 @@ def run(data: LeakInput) -> list[Finding]:
             place = bisect_right(times, cut)
             limit[name] = tops[place - 1] if place else -1
         for part in parts.of(task):
-            for (path, name), number in part.items():
+            for (path, name), number in greatest(part).items():
                 if number > limit[name]:
                     found.add(path, f"a number of {name} from after the cut", [task.task_id])
         for path, text in (*prompt_texts(task), *fact_texts(task)):
@@ -97,7 +103,8 @@ def _forms(data: LeakInput, names: Iterable[str]) -> dict[str, re.Pattern[str]]:
     for digest in {digest for task in data.tasks[:SAMPLE] for digest in task.state}:
         for row in rows_of(data.content, digest):
             ids = f"{row.system}.{row.kind}"
-            for name, value in ((ids, row.record_id), *((f"{ids}.{leaf.field}", leaf.value) for leaf in row.leaves)):
+            leaves = row.leaves if any(name.startswith(ids) for name in shapes) else ()
+            for name, value in ((ids, row.record_id), *((f"{ids}.{leaf.field}", leaf.value) for leaf in leaves)):
                 match = _WRITTEN.fullmatch(value) if name in shapes and isinstance(value, str) else None
                 if match is not None:
                     shapes[name].add((match[1], rf"\d{{{len(match[2])}}}" if match[2].startswith("0") else r"\d+"))

@@ -10,15 +10,15 @@ requester, by the records, named that day. A month alone is no time: it may hold
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from schemas.task import TaskSpec
 from tasks.leaks._plant import with_field
-from tasks.leaks._states import After, Row, declared_systems, nested, once, recorded, rows_of, state_leaves
-from tasks.leaks._times import NO_ZONE, Time, instant, stamps, times_in
+from tasks.leaks._states import Column, Look, after, declared_systems, nested, once, recorded, rows_of, state_leaves
+from tasks.leaks._times import NO_ZONE, Time, instant, may_hold_times, stamps, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import MESSAGES, Found, Texts, fact_texts, must_instant, prompt_texts, shared_texts
 
@@ -38,6 +38,8 @@ PLANNED = re.compile(
 """What stands before a day that is still ahead."""
 PROSE = 40
 """Characters from which a value of a state is a text that somebody wrote, and not a stamp."""
+STAMP = re.compile(r"(?<![\w-])\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ(?![\w.:,+-])")
+"""As systems write them; with nothing around that could make another time of it."""
 STEP = timedelta(minutes=5)
 """How far an episode's own clock may run with each step: what its calls wrote carries that time."""
 
@@ -50,61 +52,32 @@ def run(data: LeakInput) -> list[Finding]:
 
     known = data.first_seen
     spoken = {task.opening.record.kind for task in data.tasks}  # a request's own kind: its texts are people's words
-    read: dict[tuple[bool, bool], dict[Any, list[Time]]] = {(a, b): {} for a in (False, True) for b in (False, True)}
-    in_path: dict[str, list[Time]] = {}
-    ids: dict[str, list[Time]] = {}
-    sorts: defaultdict[tuple[str, str], dict[str, tuple[bool, bool] | None]] = defaultdict(dict)
 
-    def sort_of(row: Row, field: str) -> tuple[bool, bool] | None:
-        """(holds stamps, somebody's words) of a field; None where it says what is planned."""
-        name = f"{row.system}.{row.kind}.{field}"
-        found = None if name in planned else (name in dated, field == MESSAGES or row.kind in spoken)
-        return sorts[row.system, row.kind].setdefault(field, found)
-
-    def times(row: Row) -> list[tuple[datetime, tuple[str, Time]]]:
-        """(latest reading, (path, time)) of every time in a row, the plans of its fields left out."""
-        said: list[tuple[str, Time]] = []
-        of_field = sorts[row.system, row.kind]
-        if row.record_id not in known and row.record_id not in ids:
-            ids[row.record_id] = list(times_in(row.record_id))
-        if row.record_id not in known and ids[row.record_id]:
-            said = [(row.path, time) for time in ids[row.record_id]]
-        for leaf in row.nested:
-            if leaf.inner not in in_path:
-                in_path[leaf.inner] = list(times_in(leaf.inner))
-            if in_path[leaf.inner] and sort_of(row, leaf.field) is not None:
-                said += [(leaf.path, time) for time in in_path[leaf.inner]]
-        for leaf in row.leaves:
-            value = leaf.value
+    def times(column: Column) -> Look[tuple[datetime, tuple[str, Time]]] | None:
+        """(latest reading, (path, time)) of every time in a value, and in the keys above it; none of what is planned."""
+        name, path = f"{column.system}.{column.kind}.{column.field}", column.path
+        if name in planned:
+            return None
+        above = _latest(path, times_in(column.inner))
+        if column.sort == "id":
             # What is an identity's pseudonym as a whole says no time, though its digits may read as one.
-            if value is None or value is True or value is False or value in known:
-                continue
-            sort = of_field[leaf.field] if leaf.field in of_field else sort_of(row, leaf.field)
-            if sort is None:
-                continue
-            held = read[sort].get(value)
-            if held is None:
-                held = read[sort][value] = _times(value, is_stamp=sort[0], spoken=sort[1])
-            if held:
-                path = leaf.path
-                said += [(path, time) for time in held]
-        return [(max(time.readings) if len(time.readings) > 1 else time.readings[0], (path, time)) for path, time in said]
+            return lambda record_id: [] if record_id in known else _latest(path, times_in(record_id))
+        if column.sort in ("NoneType", "bool"):
+            return (lambda _: above) if above else None
+        is_stamp, spoken_ = name in dated, column.field == MESSAGES or column.kind in spoken
+        return lambda value: above if value in known else above + _latest(path, _times(value, is_stamp=is_stamp, spoken=spoken_))
 
-    states = After(data, times)
-    shared: dict[str, list[Time]] = {}
-
+    @cache
     def shared_times(text: str) -> list[Time]:
-        if text not in shared:
-            shared[text] = list(times_in(text))
-        return shared[text]
+        return list(times_in(text))
 
     @once
     def configured_times(texts: Texts) -> list[tuple[str, Time]]:
         return [(path, time) for path, text in texts if path.startswith("systems/") for time in shared_times(text)]
 
-    for task in data.tasks:
-        cut = must_instant(task.started_at, f"{task.task_id}.started_at")
-        for path, time in states.of(task, cut):
+    cuts = [must_instant(task.started_at, f"{task.task_id}.started_at") for task in data.tasks]
+    for task, cut, late in zip(data.tasks, cuts, after(data, cuts, times), strict=True):
+        for path, time in late:
             if time.after(cut):
                 found.add(path, "a time after the cut", [task.task_id])
         if must_instant(task.opening.received_at, f"{task.task_id}.received_at") > cut:
@@ -148,11 +121,19 @@ def _episodes(data: LeakInput, planned: set[str], found: Found) -> None:
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
         for step, text in enumerate(episode.observations):
             slack = STEP * step
+            if not _may_be_late(text, cut + slack):
+                continue
             if any(time.after(cut, slack) for time in times_in(text)) and any(
                 time.after(cut, slack) and (time.clock or _handled(value, time) or len(value) < PROSE)
                 for value, time in _unplanned(text, keys)
             ):
                 found.add("trajectories/observations", "a time after the cut", [task.task_id])
+
+
+def _may_be_late(text: str, cut: datetime) -> bool:
+    """False where stamps are the only times in a text and none is after the cut: that is told faster than what each says."""
+    found = {instant(stamp) for stamp in STAMP.findall(text)}
+    return None in found or any(at > cut for at in found if at is not None) or may_hold_times(STAMP.sub("~", text))
 
 
 def _unplanned(text: str, keys: set[str]) -> Iterator[tuple[str, Time]]:
@@ -162,6 +143,10 @@ def _unplanned(text: str, keys: set[str]) -> Iterator[tuple[str, Time]]:
     for key, value in leaves[1:] if len(leaves) > 1 else leaves:
         if key not in keys and isinstance(value, str) and not value.startswith(("{", "[")):
             yield from ((value, time) for time in times_in(value))
+
+
+def _latest(path: str, times: Iterable[Time]) -> list[tuple[datetime, tuple[str, Time]]]:
+    return [(max(time.readings), (path, time)) for time in times]
 
 
 def _times(value: Any, *, is_stamp: bool, spoken: bool) -> list[Time]:

@@ -9,7 +9,7 @@ import re
 
 from tasks.leaks._literals import parts_of, plain
 from tasks.leaks._plant import with_field
-from tasks.leaks._states import Parts, Row
+from tasks.leaks._states import Column, Look, Parts
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Found, fact_texts, prompt_texts
 
@@ -26,34 +26,26 @@ def run(data: LeakInput) -> list[Finding]:
     telling = {plain(name) for name in names} - shown
     said = _before_value({name for name in names if plain(name) in telling and len(parts_of(name)) > 1})
 
-    read: dict[str, bool] = {}
-
-    def names_one(text: str) -> bool:
-        if text not in read:
-            read[text] = said is not None and said.search(text) is not None
-        return read[text]
-
-    def bad(row: Row) -> dict[tuple[str, str], None]:
+    def bad(column: Column) -> Look[tuple[str, str]] | None:
         """(path, what is wrong with it)."""
-        seen: dict[tuple[str, str], None] = {}
-        for field in row.fields:
-            name = f"{row.system}.{row.kind}.{field}"
+        seen = []
+        for field in column.fields:
+            name, path = f"{column.system}.{column.kind}.{field}", f"{column.path}/{field}"
             if name in hidden:
-                seen[f"state/{row.system}/{row.kind}/{field}", f"{name} is {fields[name].known_at}"] = None
+                seen.append((path, f"{name} is {fields[name].known_at}"))
             elif name not in fields and plain(field) in telling:
-                seen[f"state/{row.system}/{row.kind}/{field}", f"the field {field} is decided by the handling"] = None
-        for leaf in row.nested:
-            if any(plain(key) in telling for key in leaf.inner.split("/")):
-                seen[leaf.path, f"the key {leaf.key} is decided by the handling"] = None
-        for leaf in row.texts:
-            if names_one(leaf.value):
-                seen[leaf.path, "a text names a field that is decided by the handling"] = None
-        return seen
+                seen.append((path, f"the field {field} is decided by the handling"))
+        if column.inner and any(plain(key) in telling for key in column.inner.split("/")):
+            seen.append((column.path, f"the key {column.key} is decided by the handling"))
+        if said is None or column.sort != "text":
+            return (lambda _: seen) if seen else None
+        named = (column.path, "a text names a field that is decided by the handling")
+        return lambda text: [*seen, named] if said.search(text) else seen
 
     parts = Parts(data, bad)
     for task in data.tasks:
         for part in parts.of(task):
-            for path, detail in part:
+            for path, detail in {what for _, what in part}:
                 found.add(path, detail, [task.task_id])
         for path, text in (*prompt_texts(task), *fact_texts(task)):
             if said is not None and said.search(text):

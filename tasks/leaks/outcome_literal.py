@@ -8,10 +8,11 @@ book's words and, for whole values of a state, in German, French and Spanish by 
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from tasks.leaks._literals import coined, parts_of, plain
 from tasks.leaks._plant import with_text
-from tasks.leaks._states import Parts, Row, declared_systems, once
+from tasks.leaks._states import Column, Look, Parts, Row, declared_systems, once
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Found, Texts, prompt_texts, shared_texts
 
@@ -53,8 +54,7 @@ def run(data: LeakInput) -> list[Finding]:
     foreign = {code: meant for code in codes if (meant := _meanings(code))}
     classes = {plain(about.outcome_class) for about in data.code_book.outcomes.values()} - listed
 
-    known: dict[str, list[str]] = {}
-
+    @cache
     def said_by(value: str) -> list[str]:
         """ "" for an outcome code, and the labels, classes and codes that tell only the task of that outcome."""
         text = value.casefold()
@@ -72,43 +72,39 @@ def run(data: LeakInput) -> list[Finding]:
                 held += [f"abroad {code}" for code in _abroad(text, foreign)]
         return held
 
-    names: dict[str, bool] = {}
-
+    @cache
     def named(name: str) -> bool:
         """Whether a name (of a field, a record, a path) holds an outcome code."""
-        if name not in names:
-            names[name] = in_text is not None and in_text.search(name) is not None
-        return names[name]
+        return in_text is not None and in_text.search(name) is not None
 
-    def told(row: Row) -> dict[tuple[str, str], None]:
-        """(path, "") where an outcome code stands, (path, own label) where it tells only the task of that outcome, (path, class
-        and record) where it tells only the task about that record: elsewhere the word is what a table is looked up for."""
-        held: dict[tuple[str, str], None] = {}
-        if in_text is not None and any(map(named, (row.record_id, *row.fields))):
-            held[row.path, ""] = None
-        for leaf in row.nested:
-            if named(leaf.inner):
-                held[leaf.path, ""] = None
-        for leaf in row.texts:  # a pseudonym and a stamp are no code
-            if len(leaf.value) >= 3:
-                if leaf.value not in known:
-                    known[leaf.value] = said_by(leaf.value)
-                for name in known[leaf.value]:
-                    held[leaf.path, f"{name} of {row.record_id}" if name.startswith(CLASS) else name] = None
-        return held
+    def told(column: Column) -> Look[tuple[str, str]] | None:
+        """(path, "") where an outcome code stands, (path, own label) where it tells only the task of that outcome, (path, class)
+        where it tells only the task about that record: elsewhere the word is what a table is looked up for."""
+        path, code = column.path, [(column.path, "")] if any(map(named, (*column.fields, column.inner))) else []
+        if column.sort == "id":
+            return lambda record_id: code or ([(path, "")] if named(record_id) else [])
+        if column.sort == "text":  # a pseudonym and a stamp are no code
+            return lambda text: code + [(path, name) for name in (said_by(text) if len(text) >= 3 else ())]
+        return (lambda _: code) if code else None
 
-    def coined_in(row: Row) -> dict[tuple[str, str], None]:
+    def coined_in(column: Column) -> Look[tuple[str, str]] | None:
         """As `told`, for recorded answers: they say in plain words how an act ended, so coined codes only."""
-        texts = [(leaf.path, f"{leaf.inner} {leaf.value}") for leaf in row.leaves]
-        return {(path, ""): None for path, text in texts if in_text is not None and in_text.search(text)}
+        if in_text is None or column.sort == "id":
+            return None
+        code = [(column.path, "")]
+        return lambda value: code if in_text.search(f"{column.inner} {value}") else []
+
+    @once
+    def in_part(part: list[tuple[Row, tuple[str, str]]]) -> set[tuple[str, str, str]]:
+        """(path, what is told, record where it tells only the task about that)."""
+        return {(path, name, row.record_id if name.startswith(CLASS) else "") for row, (path, name) in part}
 
     parts, recorded = Parts(data, told), Parts(data, coined_in, declared=True)
     for task in data.tasks:
         answer = data.answers.get(task.task_id)
         own = labels.get(answer.outcome.code) if answer is not None else None
-        kind = f"class {plain(answer.outcome_class)} of " if answer is not None else "class"
+        class_ = f"{CLASS}{plain(answer.outcome_class)}" if answer is not None else ""
         records = (task.opening.record.record_id, answer.outcome.about if answer is not None else None)
-        classed = tuple(f"{kind}{record_id}" for record_id in records if record_id)
         about = data.code_book.outcomes.get(answer.outcome.code) if answer is not None else None
         alone = f"label {plain(about.label)}" if about is not None else ""
         code = f"code {plain(answer.outcome.code)}" if answer is not None else ""
@@ -126,15 +122,15 @@ def run(data: LeakInput) -> list[Finding]:
             if named(text):
                 found.add(path, "an outcome code", [task.task_id])
         for part in parts.of(task):
-            for path, label in part:
+            for path, label, record_id in in_part(part):
                 if not label:
                     found.add(path, "an outcome code", [task.task_id])
                 elif label in (own, abroad, alone, code):
                     found.add(path, "the label of the task's own outcome", [task.task_id])
-                elif label in classed:
+                elif label == class_ and record_id in records:
                     found.add(path, "the class of the task's own outcome", [task.task_id])
         for part in recorded.of(task) if declared_systems(task) else ():
-            for path, _ in part:
+            for path, _, _ in in_part(part):
                 found.add(path, "an outcome code", [task.task_id])
         for name in data.file_times.get(task.task_id, ()):
             if in_text is not None and in_text.search(name):

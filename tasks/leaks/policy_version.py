@@ -16,54 +16,49 @@ def run(data: LeakInput) -> list[Finding]:
     found = Found("policy_version")
     if not any(task.policies for task in data.tasks):
         return [Finding("policy_version", "not_applicable", detail="no task has a policy")]
-    texts = _texts(data)
-    told = [[_told(rule) for rule in task.rules] for task in data.tasks]
-    pairs = (
-        (rule, words) for task, all_ in zip(data.tasks, told, strict=True) for rule, words in zip(task.rules, all_, strict=True)
-    )
-    rules = Counter((rule.id, rule.document, rule.version, words) for rule, words in pairs)
+    # Most tasks have the same rules and policies, which are looked at once.
+    alike: dict[tuple[bytes, tuple[str, ...]], list[TaskSpec]] = {}
+    for task in data.tasks:
+        told = [(rule.id, rule.document, rule.version, rule.clause, rule.parameters, rule.sentence) for rule in task.rules]
+        alike.setdefault((marshal.dumps(told, 2), (*task.policies, *_configured(data, task))), []).append(task)
+    texts = _texts(data, [(digests, len(tasks)) for (_, digests), tasks in alike.items()])
+    rules: Counter[tuple[str, str | None, int | None, str]] = Counter()
+    for tasks in alike.values():
+        for rule in tasks[0].rules:
+            rules[rule.id, rule.document, rule.version, _words(rule)] += len(tasks)
     usual = {key[:3]: key[3] for key, _ in sorted(rules.items(), key=lambda item: item[1])}
-    for task, words_of_rules in zip(data.tasks, told, strict=True):
-        cut = must_instant(task.started_at, f"{task.task_id}.started_at")
+    for (_, digests), tasks in alike.items():
+        ids = [task.task_id for task in tasks]
+        cuts = [(task.task_id, must_instant(task.started_at, f"{task.task_id}.started_at")) for task in tasks]
         shown: dict[str, int] = {}
         clauses: dict[str, set[str]] = {}
-        for digest in (*task.policies, *_configured(data, task)):
+        for digest in digests:
             policy = data.content(digest)
             clauses.setdefault(policy["document"], set()).update(str(c.get("clause")) for c in policy.get("clauses", ()))
             name = f"{policy['document']} v{policy['version']}"
             shown[policy["document"]] = policy["version"]
             if digest not in texts[name][:1]:
-                found.add(f"policies/{name}", "another text under this version's name", [task.task_id])
+                found.add(f"policies/{name}", "another text under this version's name", ids)
             if name not in data.policy_times:
-                found.add(f"policies/{name}", "nobody says when it was in force", [task.task_id])
+                found.add(f"policies/{name}", "nobody says when it was in force", ids)
                 continue
-            start, end = data.policy_times[name]
-            if start is not None and must_instant(start, name) > cut:
-                found.add(f"policies/{name}", "in force only after the cut", [task.task_id])
-            if end is not None and must_instant(end, name) <= cut:
-                found.add(f"policies/{name}", "no longer in force at the cut", [task.task_id])
-        for rule, words in zip(task.rules, words_of_rules, strict=True):
+            start, end = (at if at is None else must_instant(at, name) for at in data.policy_times[name])
+            if start is not None and (early := [task_id for task_id, cut in cuts if start > cut]):
+                found.add(f"policies/{name}", "in force only after the cut", early)
+            if end is not None and (late := [task_id for task_id, cut in cuts if end <= cut]):
+                found.add(f"policies/{name}", "no longer in force at the cut", late)
+        for rule in tasks[0].rules:
             if rule.document is not None and rule.version is not None and shown.get(rule.document) != rule.version:
-                found.add(f"rules/{rule.id}", f"of {rule.document} v{rule.version}, which the task does not show", [task.task_id])
+                found.add(f"rules/{rule.id}", f"of {rule.document} v{rule.version}, which the task does not show", ids)
             if rule.document in clauses and rule.clause is not None and rule.clause not in clauses[rule.document]:
-                found.add(f"rules/{rule.id}", f"of a clause that {rule.document} does not have", [task.task_id])
-            if usual[rule.id, rule.document, rule.version] != words:
-                found.add(f"rules/{rule.id}", "other parameters or words than this version has elsewhere", [task.task_id])
+                found.add(f"rules/{rule.id}", f"of a clause that {rule.document} does not have", ids)
+            if usual[rule.id, rule.document, rule.version] != _words(rule):
+                found.add(f"rules/{rule.id}", "other parameters or words than this version has elsewhere", ids)
     return found.findings()
 
 
-def _told(rule: RuleRef) -> str:
-    key = (marshal.dumps(rule.parameters, 2), rule.sentence)
-    if key not in _said:
-        if len(_said) > KEPT:
-            _said.clear()
-        _said[key] = canonical_json([rule.parameters, rule.sentence])
-    return _said[key]
-
-
-_said: dict[tuple[bytes, str], str] = {}
-KEPT = 20_000
-"""Rules whose words are kept: most tasks have the same."""
+def _words(rule: RuleRef) -> str:
+    return canonical_json([rule.parameters, rule.sentence])
 
 
 def _configured(data: LeakInput, task: TaskSpec) -> list[str]:
@@ -76,9 +71,11 @@ def _configured(data: LeakInput, task: TaskSpec) -> list[str]:
     return found
 
 
-def _texts(data: LeakInput) -> dict[str, list[str]]:
+def _texts(data: LeakInput, tasks: list[tuple[tuple[str, ...], int]]) -> dict[str, list[str]]:
     """ "document vN" -> digests of its texts, the one that most tasks show first: a later text under an old name stands out."""
-    shown = Counter(digest for task in data.tasks for digest in (*task.policies, *_configured(data, task)))
+    shown: Counter[str] = Counter()
+    for digests, number in tasks:
+        shown.update(dict.fromkeys(digests, number))
     found: dict[str, list[str]] = {}
     for digest, _ in sorted(shown.items(), key=lambda item: (-item[1], item[0])):
         policy = data.content(digest)

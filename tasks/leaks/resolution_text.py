@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from schemas.task import TaskSpec
 from tasks.leaks._plant import with_text
-from tasks.leaks._states import Parts, Row, once
+from tasks.leaks._states import Column, Look, Parts, Row, once
 from tasks.leaks._stock import ENDS, PARAGRAPHS, Gram, Stock
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import MESSAGES, Found, Texts, grams, prompt_texts, shared_texts, words
@@ -65,21 +65,20 @@ def run(data: LeakInput) -> list[Finding]:
     public: dict[str, set[Gram]] = {}
     stock = Stock(messages, COMMON)
 
-    spoken: dict[str, list[str]] = {}
-    own_of: dict[str, frozenset[str]] = {}
+    def told(column: Column) -> Look[tuple[Gram, str]] | None:
+        """Runs of some case's later messages that stand in a value, and the path."""
+        if column.sort != "text":
+            return None
+        path = column.path
+        return lambda text: [(gram, path) for gram in grams(text, SIZE) & telling] if len(text) >= SHORTEST else []
 
-    def said_in(text: str) -> list[str]:
-        if text not in spoken:
-            spoken[text] = words(text)
-        return spoken[text]
-
-    def told(row: Row) -> dict[Gram, tuple[int, str]]:
-        """Runs of some case's later messages that stand in this row -> (records that hold it, path)."""
+    @once
+    def spread_in(part: list[tuple[Row, tuple[Gram, str]]]) -> dict[Gram, tuple[int, str]]:
+        """Run -> (records that hold it, path in the first of them)."""
         held: dict[Gram, tuple[int, str]] = {}
-        for leaf in row.texts:
-            if len(leaf.value) >= SHORTEST:
-                for gram in grams_of(said_in(leaf.value)) & telling:
-                    held[gram] = (1, leaf.path)
+        for (_, gram), path in {(row, gram): path for row, (gram, path) in part}.items():
+            records, first = held.get(gram, (0, path))
+            held[gram] = (records + 1, first)
         return held
 
     # What the requester says in an episode is checked where the requester's facts are.
@@ -99,14 +98,17 @@ def run(data: LeakInput) -> list[Finding]:
     of_words = Counter(word for own in sentences.values() for word in {w for said in own for w in said.split()})
     rare = frozenset(word for word, count in of_words.items() if count <= RARE and len(word) > 2)
 
-    def own_words(row: Row) -> dict[str, frozenset[Place]]:
-        """Rare word -> (record, path, text) that hold it."""
-        held: dict[str, frozenset[Place]] = {}
-        for leaf in row.texts:
-            if leaf.value not in own_of:
-                own_of[leaf.value] = rare.intersection(said_in(leaf.value))
-            for word in own_of[leaf.value]:
-                held[word] = held.get(word, frozenset()) | {(leaf.record_id, leaf.path, leaf.value)}
+    def own_words(column: Column) -> Look[tuple[str, str, str]] | None:
+        """(rare word, path, text) of a value."""
+        path = column.path
+        return (lambda text: [(w, path, text) for w in rare.intersection(words(text))]) if column.sort == "text" else None
+
+    @once
+    def by_word(part: list[tuple[Row, tuple[str, str, str]]]) -> dict[str, set[Place]]:
+        """Rare word -> the places that hold it."""
+        held: dict[str, set[Place]] = {}
+        for row, (word, path, text) in part:
+            held.setdefault(word, set()).add((row.record_id, path, text))
         return held
 
     asked = [said for said, count in told_by.items() if count >= COMMON]
@@ -121,8 +123,7 @@ def run(data: LeakInput) -> list[Finding]:
                 near[said] = _near_any(said, asked)
         return bool(holding) and all(near[said] for said in holding)
 
-    bags = Parts(data, own_words, lambda first, other: first | other)
-    parts = Parts(data, told, lambda first, other: (first[0] + other[0], first[1]))
+    bags, parts = Parts(data, own_words), Parts(data, told)
     for task in data.tasks:
         own = later[task.task_id] & telling
         for digest in task.policies if own else ():
@@ -134,7 +135,7 @@ def run(data: LeakInput) -> list[Finding]:
         held += [("trajectories/observations", grams(text, SIZE) & own) for text in episodes.get(task.task_id, ())]
         paths = {path for path, runs in held if len(runs) >= FEWEST and _kept(stock, task, runs) >= FEWEST}
         earlier = f"state/{task.opening.record.system}/{task.opening.record.kind}/{MESSAGES}"
-        for part in parts.of(task):
+        for part in map(spread_in, parts.of(task)):
             alone = [gram for gram in own & part.keys() if part[gram][0] < COMMON and not stock.joins(task.task_id, gram)]
             paths |= {
                 path
@@ -153,7 +154,7 @@ def run(data: LeakInput) -> list[Finding]:
             paths |= {path for path, text in texts if any(said in text for said in whole)}
         paths |= _nearly(task, [said for said in shorter[task.task_id] if told_by[said] < COMMON], wrote)
         for bag in bags.of(task) if lines else ():
-            paths |= _scattered(bag, lines, rare, wrote)
+            paths |= _scattered(by_word(bag), lines, rare, wrote)
         for path in paths:
             found.add(path, f"runs of {SIZE} words from after the cut", [task.task_id])
     return found.findings()
@@ -202,7 +203,7 @@ def _nearly(task: TaskSpec, lines: list[str], wrote: str) -> set[str]:
     return found
 
 
-def _scattered(part: Mapping[str, frozenset[Place]], lines: list[str], rare: frozenset[str], wrote: str) -> set[str]:
+def _scattered(part: Mapping[str, set[Place]], lines: list[str], rare: frozenset[str], wrote: str) -> set[str]:
     """Paths of a record that holds most of a sentence's own words, or many of them in something like the sentence."""
     found = set()
     for said in lines:

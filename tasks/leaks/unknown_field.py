@@ -4,7 +4,7 @@ is known."""
 from __future__ import annotations
 
 from tasks.leaks._plant import with_field
-from tasks.leaks._states import Parts, Row, state_leaves
+from tasks.leaks._states import Column, Look, Parts, state_leaves
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import MESSAGES, Found
 
@@ -14,17 +14,18 @@ def run(data: LeakInput) -> list[Finding]:
     known = set(data.code_book.fields)
     kinds = {name.rsplit(".", 1)[0] for name in known}
 
-    def unknown(row: Row) -> dict[str, None]:
-        names = [f for f in row.fields if f != MESSAGES and f"{row.system}.{row.kind}.{f}" not in known]
-        here = f"{row.system}/{row.kind}"
-        whole = {here: None} if not row.fields and f"{row.system}.{row.kind}" not in kinds else {}
-        return {**whole, **{f"{here}/{name}": None for name in names}}
+    def unknown(column: Column) -> Look[str] | None:
+        here = f"{column.system}/{column.kind}"
+        names = [f"{here}/{f}" for f in column.fields if f != MESSAGES and f"{column.system}.{column.kind}.{f}" not in known]
+        if column.sort == "id" and not column.fields and f"{column.system}.{column.kind}" not in kinds:
+            names = [here]
+        return (lambda _: names) if names else None
 
     parts = Parts(data, unknown)
     for task in data.tasks:
         own = task.opening.record
         for part in parts.of(task):
-            for name in part:
+            for name in {name for _, name in part}:
                 if name != f"{own.system}/{own.kind}":
                     found.add(f"state/{name}", f"{name.replace('/', '.')} is not in the code book", [task.task_id])
     return found.findings()
