@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.errors import StageError
+from training import audit
 from training.demonstrations import Demonstrator, epoch_of
 from training.lab import Lab
 from training.policy import action_count
@@ -31,6 +32,8 @@ def imitate(lab: Lab, iteration: int, plain: Mapping[str, Tape], demonstrator: D
     chosen = chance.sample(sorted(plain), min(len(plain), SHARE * config.episodes))
     tapes = epoch_of(demonstrator, {name: plain[name] for name in chosen}, config.warm_epochs + iteration, chance)
     tapes = [tape.thinned(lab.vocabulary.words, config.word_dropout, chance) for tape in tapes]
+    for tape in tapes:
+        tape.seal()
     clock.lap("rollout")
     total, count = 0.0, 0
     lab.policy.train()
@@ -51,5 +54,6 @@ def imitate(lab: Lab, iteration: int, plain: Mapping[str, Tape], demonstrator: D
                 raise StageError(f"iteration {iteration + 1}: the supervised loss is not finite; try a lower --lr")
             total += loss
             count += action_count(batch)
+    audit.append_tapes(lab.folder, iteration + 1, "references", sorted(tapes, key=lambda tape: tape.task_id))
     clock.lap("update")
     return {"iteration": iteration + 1, "supervised_loss": total / max(1, count), "action_tokens": count, **clock.row()}

@@ -30,8 +30,10 @@ from schemas.taskset import TaskSet, open_taskset
 from training import checkpoint
 from training.policy import Policy, small_model
 from training.report import interval, write_report
+from training.review_queue import queue, write_queue
 from training.rollout import play
 from training.tokens import Vocabulary
+from training.transcripts import transcripts, write_transcripts
 
 RESAMPLES = 2000
 LOCKSTEP = 128
@@ -94,7 +96,7 @@ class Result:
 def evaluate_run(
     folder: Path, *, step: int | None = None, samples: int = 2, limit: int = 0, device: str = "cpu", quiet: bool = False
 ) -> dict[str, Any]:
-    """Plays, judges and writes evaluation.json and episodes.jsonl into the run folder; returns the former.
+    """Plays, judges and writes evaluation.json, episodes.jsonl, transcripts.jsonl and the review queue; returns the first.
 
     Raises StageError where the run has no checkpoint or its task set has changed since.
     """
@@ -111,15 +113,21 @@ def evaluate_run(
     ids = _chosen(heldout, limit)
     vocabulary = Vocabulary.load(folder / "vocabulary.json")
     results: dict[str, list[Result]] = {}
+    traces: dict[str, list[EpisodeTrace]] = defaultdict(list)
     for name, number in (("warm start", 0), ("after PPO", last)):
         policy = load_policy(folder, number, vocabulary, config["settings"]).to(device)
         for mode, seeds in (("greedy", 1), ("sampled", samples)):
             key = f"{name}, {mode}"
-            results[key] = play_policy(policy, heldout, grader, vocabulary, ids, config["settings"], seeds, mode == "greedy", key)
+            results[key] = play_policy(
+                policy, heldout, grader, vocabulary, ids, config["settings"], seeds, mode == "greedy", key, traces[key]
+            )
             _say(quiet, f"{key}: success {interval(cluster_mean(results[key], lambda r: r.success))}")
     for key, maker in scripted(train, grader).items():
         results[key] = play_agent(heldout, grader, ids, maker, key)
         _say(quiet, f"{key}: success {interval(cluster_mean(results[key], lambda r: r.success))}")
+    greedy, sampled = traces["after PPO, greedy"], traces["after PPO, sampled"]
+    write_transcripts(folder, transcripts(traces["warm start, greedy"], greedy, heldout, grader))
+    write_queue(folder, queue([*greedy, *sampled], heldout, grader))
     return _write(folder, config, last, samples, results, heldout, ids)
 
 
@@ -148,8 +156,9 @@ def play_policy(
     seeds: int,
     greedy: bool,
     name: str,
+    traces: list[EpisodeTrace],
 ) -> list[Result]:
-    """Each task `seeds` times under a fixed generator."""
+    """Each task `seeds` times under a fixed generator; the episodes themselves go into `traces`."""
     jobs = [(task_id, seed) for seed in range(seeds) for task_id in ids]
     generator = torch.Generator().manual_seed(20_000 + settings["seed"])
     out = []
@@ -166,6 +175,7 @@ def play_policy(
             temperature=settings["temperature"],
             agent=name,
         )
+        traces += [p.trace for p in played]
         out += [judged(p.trace, taskset, grader, name) for p in played]
     return out
 
@@ -342,6 +352,7 @@ def _write(
         "step": step,
         "samples": samples,
         "tasks": len(ids),
+        "held_out_tasks": len(taskset.tasks),
         "organisations": len({taskset.tasks[i].organisation for i in ids}),
         "slices": dict(sorted(Counter(name for r in reference for name in slices_of(r)).items())),
         "classes": dict(sorted(Counter(k for r in reference for k in (r.code, f"all: {r.outcome_class}")).items())),

@@ -27,12 +27,14 @@ from pipeline.cli import run_command
 from pipeline.lock import locked
 from schemas.errors import StageError
 from schemas.taskset import TaskSet
-from training import checkpoint, losses
+from training import audit, checkpoint, losses
+from training.alarms import fresh
 from training.config import Config, check_config
 from training.controls import imitate
 from training.demonstrations import Demonstrator
 from training.gae import gae, group_baseline, length_adaptive_lambda, terminal_only, turn_gae
 from training.lab import Lab, open_training_side, prepare, references, resume, run_folder, save, say, start_over, validated
+from training.made import opened
 from training.policy import collate, microbatches, score
 from training.report import Clock, rollout_metrics, summary_line, write_report
 from training.rollout import play
@@ -64,11 +66,14 @@ def run(config: Config, folder: Path, taskset: TaskSet) -> Path:
     checkpoint.tidy(folder)
     lab = prepare(config, folder, taskset)
     done = resume(lab)
+    opened(lab, done)
     step = supervised(lab) if config.control == "supervised" else iterate
     for iteration in range(done, config.iterations):
         row = step(lab, iteration)
         lab.log.append(row)
         say(config, summary_line(row))
+        for alarm in fresh(lab.log.rows()):
+            say(config, f"ALARM {alarm.line()}")
         finished = iteration + 1
         if finished % config.save_every == 0 or finished == config.iterations:
             save(lab, finished)
@@ -129,6 +134,7 @@ def iterate(lab: Lab, iteration: int) -> dict[str, Any]:
     samples, row = advantages(lab, [p.tape for p in played], iteration, generator)
     clock.lap("score")
     row |= update(lab, samples, iteration, generator)
+    audit.append_tapes(lab.folder, iteration + 1, "rollout", [sample.tape for sample in samples])
     clock.lap("update")
     row |= rollout_metrics(played)
     if due(lab, iteration):

@@ -1,4 +1,4 @@
-"""The files of a run that people read: metrics as JSON lines and CSV, and report.md."""
+"""The files of a run that people read: metrics as JSON lines and CSV, report.md, report.html and the card."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from schemas.episode import RefusalKind
 from schemas.errors import StageError
-from schemas.files import read_json, write_text
+from schemas.files import read_json, write_json, write_text
 from training.plots import plot_run
 from training.rollout import Played, action_mix
 
@@ -97,6 +97,8 @@ def rollout_metrics(played: Sequence[Played], prefix: str = "") -> dict[str, Any
         return {f"{prefix}{k}": v for k, v in row.items()}
     for name in ("success", "quality", "efficiency", "violation", "delay"):
         row[f"event_{name}"] = sum(float(getattr(e, name)) for g in grades for e in g.events) / count
+    broken = Counter(v.rule for g in grades for v in g.violations)
+    row |= {f"broke_{rule}": number / count for rule, number in sorted(broken.items())}
     kinds = Counter(e.refusal.kind for p in played for e in p.trace.journal.entries if e.refusal is not None)
     row |= {f"refused_{kind.value}": kinds[kind] / count for kind in RefusalKind}
     return row | {f"action_{tool}": share for tool, share in sorted(action_mix(played).items())}
@@ -133,7 +135,8 @@ def interval(value: Mapping[str, Any] | None) -> str:
 
 
 def write_report(folder: Path) -> Path:
-    """report.md (and curves) from what stands in the run folder; a part that was not run is said to be missing."""
+    """report.md (and curves), report.html and the run's card from what stands in the run folder; what was not run is said to be
+    missing. Returns the path of the first."""
     config = read_json(folder / "config.json")
     warm = read_json(folder / "warmstart.json")
     rows = MetricsLog(folder).rows()
@@ -162,7 +165,21 @@ def write_report(folder: Path) -> Path:
     ]
     path = folder / "report.md"
     write_text(path, "\n".join(lines))
+    _write_page(folder)
     return path
+
+
+def _write_page(folder: Path) -> None:
+    """report.html, card.json and card.md: all that they say is in files of the folder."""
+    from training.card import card, card_text
+    from training.page import page
+    from training.run_files import load_run
+
+    run = load_run(folder)
+    made = card(run)
+    write_json(folder / "card.json", made)
+    write_text(folder / "card.md", card_text(made))
+    write_text(folder / "report.html", page(run, made))
 
 
 COLUMNS = ("success", "full", "violations", "timeouts", "turns", "score")
