@@ -119,7 +119,10 @@ def episodes_cut_off(rows: Sequence[Row]) -> tuple[float, float, bool] | None:
 WATCHES: dict[str, tuple[Watch, str]] = {
     "KL to the warm start too high": (kl_too_high, "nats an action token; the policy has left what it imitated"),
     "entropy collapse": (entropy_collapse, f"nats; below {ENTROPY_SHARE:.0%} of the start, so nothing new is tried"),
-    "reward without success": (reward_without_success, "the return rises, the success does not: look what is paid for"),
+    "reward without success": (
+        reward_without_success,
+        "the return rises, the success does not: fewer violations, or something that should not pay?",
+    ),
     "refusals rise": (refusals_rise, "refused calls an episode; the agent tries what the systems do not take"),
     "reward jump": (return_jump, "change of the return in one iteration; read episodes from before and after it"),
     "critic worse than a constant": (critic_worse_than_a_constant, "explained variance; the advantages are noisier for it"),

@@ -16,7 +16,7 @@ from training.verdict import Line, verdict
 
 STYLE = Path(__file__).with_name("report.css")
 
-MARKS = {"good": "good", "bad": "BAD", "care": "look", "open": "not known"}
+MARKS = {"good": "good", "bad": "BAD", "care": "look", "open": "unknown"}
 """What stands before a line of the verdict: colour alone tells nobody who cannot see it."""
 
 SECTIONS: tuple[tuple[str, str], ...] = (

@@ -105,7 +105,9 @@ def review(run: RunFiles) -> str:
     out = [
         f"<p>{escape(labels_line(run).text)}</p>",
         '<p class="hint">Episodes with a high reward, and those on which the reward and other signs disagree; '
-        "the first ones are drawn at random. Fill in review.csv, then <code>python -m training.review RUN --read FILE</code>. Labels change no grade.</p>",
+        "the first ones are drawn at random. "
+        "Fill in review.csv, then <code>python -m training.review RUN --read FILE</code>. "
+        "Labels change no grade.</p>",
     ]
     if run.labels is not None:
         rows = [

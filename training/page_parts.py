@@ -18,6 +18,8 @@ from training.verdict import FALL, LOW_RECALL, apart, codes, falls, low
 MODES = ("greedy", "sampled")
 SHOWN_ORGANISATIONS = 40
 """Rows of the table of organisations: those that lost most come first."""
+SHOWN_KINDS = 6
+"""Lines of a chart of kinds: the most frequent."""
 SHOWN_TOOLS = 9
 """Tools with a colour of their own in the chart of actions; the others are one."""
 
@@ -31,14 +33,22 @@ def not_run(what: str, how: str = "") -> str:
     return f'<p class="note"><strong>{escape(what)}: not run.</strong>{" " + ticked(how) if how else ""}</p>'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "", numbers: Iterable[int] = ()) -> str:
-    """Cells are HTML already; `numbers` are the columns that are set to the right."""
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    caption: str = "",
+    numbers: Iterable[int] = (),
+    marked: Mapping[str, str] | None = None,
+) -> str:
+    """Cells are HTML already; `numbers` are the columns set to the right, `marked` gives rows a class by their first cell."""
     right = set(numbers)
     named = "".join(f'<th scope="col"{" class=n" if i in right else ""}>{escape(h)}</th>' for i, h in enumerate(head))
     lines = []
     for row in rows:
         cells = "".join(f"<td{' class=n' if i in right else ''}>{cell}</td>" for i, cell in enumerate(row) if i)
-        lines.append(f'<tr><th scope="row">{row[0]}</th>{cells}</tr>')
+        kind = (marked or {}).get(row[0])
+        lines.append(f'<tr{f" class={kind}" if kind else ""}><th scope="row">{row[0]}</th>{cells}</tr>')
     said = f"<caption>{escape(caption)}</caption>" if caption else ""
     return (
         f'<div class="wide"><table class="tight">{said}<thead><tr>{named}</tr></thead>'
@@ -101,17 +111,29 @@ def results(run: RunFiles) -> str:
         "episodes a task. Mean and 95% interval from a bootstrap over organisations. Full: solved without any violation. Score: "
         "100 is the reference, 0 the worst scripted agent. Violations, refusals and turns: means an episode."
     )
-    return f'<p class="hint">{escape(note)}</p>' + table(head, rows, numbers=(2, 4, 5, 6, 7, 8, 9)) + _slices(evaluation)
+    return (
+        f'<p class="hint">{escape(note)}</p>'
+        + table(head, rows, numbers=(2, 4, 5, 6, 7, 8, 9), marked=dict.fromkeys(_policies(), "policy"))
+        + _slices(evaluation)
+    )
+
+
+def _policies() -> list[str]:
+    """Names of the four columns: greedy before and after, sampled before and after."""
+    return [f"{when}, {mode}" for mode in MODES for when in (BEFORE, AFTER)]
+
+
+FOUR = ("greedy before", "greedy after", "sampled before", "sampled after")
 
 
 def _slices(evaluation: Mapping[str, Any]) -> str:
-    names = [f"{when}, {mode}" for mode in MODES for when in (BEFORE, AFTER)]
+    names = _policies()
     rows = [
         [escape(part.replace("_", " ")), str(size)]
         + [interval(evaluation["agents"][n]["slices"].get(part, {}).get("success")) for n in names]
         for part, size in evaluation["slices"].items()
     ]
-    return table(("slice", "tasks", *names), rows, caption="Success by held-out slice", numbers=range(1, 6))
+    return table(("slice", "tasks", *FOUR), rows, caption="Success by held-out slice", numbers=range(1, 6))
 
 
 def classes(run: RunFiles) -> str:
@@ -123,7 +145,9 @@ def classes(run: RunFiles) -> str:
     sampled = [agents[f"{when}, sampled"]["classes"] for when in (BEFORE, AFTER)]
     fallen, poor = set(falls(*greedy)), set(low(greedy[1]))
     rows = []
-    for name, size in run.evaluation["classes"].items():
+    sizes = run.evaluation["classes"]
+    for name in sorted(sizes, key=lambda name: name.startswith("all: ")):
+        size = sizes[name]
         said = [
             f'<span class="bad">{w}</span>' for w, found in (("falls", fallen), (f"below {LOW_RECALL}", poor)) if name in found
         ]
@@ -135,7 +159,9 @@ def classes(run: RunFiles) -> str:
         "Share of the class's episodes with the whole outcome right and no hard rule broken. Grey: before, blue: after. "
         f"“falls”: lower by more than {FALL} (small classes fall by chance, too: look at the intervals)."
     )
-    return f'<p class="hint">{escape(note)}</p>' + table(head, rows, numbers=(1, 3, 4, 6, 7))
+    return f'<p class="hint">{escape(note)}</p>' + table(
+        head, rows, numbers=(1, 3, 4, 6, 7), marked={escape(n): "sum" for n in sizes if n.startswith("all: ")}
+    )
 
 
 # --- course -----------------------------------------------------------------------------------------------------------
@@ -183,12 +209,14 @@ def by_kind(rows: Sequence[Mapping[str, Any]], prefix: str, title: str) -> str:
     played = [row for row in rows if row.get("success") is not None]
     names = sorted({name for row in played for name in row if name.startswith(prefix)})
     sums = {name: sum(row.get(name) or 0.0 for row in played) for name in names}
-    most = [name for name in sorted(names, key=lambda n: (-sums[n], n)) if sums[name] > 0][:SHOWN_TOOLS]
+    happened = [name for name in sorted(names, key=lambda n: (-sums[n], n)) if sums[name] > 0]
+    most = happened[:SHOWN_KINDS]
     if played and not most:
         return f'<figure><figcaption>{escape(title)}</figcaption><p class="hint">None in {len(played)} iterations.</p></figure>'
     label = {name: name[len(prefix) :].replace("_", " ") for name in most}
+    more = f" ({len(most)} of {len(happened)})" if len(happened) > len(most) else ""
     return charts.lines(
-        title, {label[n]: [(float(r["iteration"]), float(r.get(n) or 0.0)) for r in played] for n in most}, floor=0.0
+        title + more, {label[n]: [(float(r["iteration"]), float(r.get(n) or 0.0)) for r in played] for n in most}, floor=0.0
     )
 
 
@@ -221,7 +249,7 @@ def groups(run: RunFiles) -> str:
     if run.evaluation is None:
         return not_run("Workflows and organisations", evaluate_hint(run))
     agents = run.evaluation["agents"]
-    names = [f"{when}, {mode}" for mode in MODES for when in (BEFORE, AFTER)]
+    names = _policies()
     sizes: dict[str, set[str]] = defaultdict(set)
     for row in run.episodes:
         sizes[row["workflow"]].add(row["task_id"])
@@ -231,7 +259,7 @@ def groups(run: RunFiles) -> str:
         drawn = charts.interval(found[1]["success"], before=found[0]["success"])
         cells = [interval(one["success"]) for one in found] + [interval(one["violations"]) for one in found[:2]]
         rows.append([escape(workflow.replace("_", " ")), str(len(sizes[workflow])), drawn, *cells])
-    head = ("workflow", "tasks", "greedy, 0 to 1", *names, "violations before, greedy", "violations after, greedy")
+    head = ("workflow", "tasks", "greedy, 0 to 1", *FOUR, "violations before", "violations after")
     return table(head, rows, caption="Success by workflow", numbers=(1, 3, 4, 5, 6, 7, 8)) + _organisations(run, names)
 
 
@@ -262,7 +290,7 @@ def _organisations(run: RunFiles, names: Sequence[str]) -> str:
     )
     return (
         "<details><summary>By organisation</summary>"
-        + table(("organisation", "tasks", "solved more", *names), rows, caption=caption, numbers=range(1, 7))
+        + table(("organisation", "tasks", "solved more", *FOUR), rows, caption=caption, numbers=range(1, 7))
         + "</details>"
     )
 
