@@ -38,7 +38,7 @@ help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo '  variables: SPEC=$(SPEC) EXPORT=$(EXPORT) TASK=$(TASK) WORKERS=$(WORKERS) (0: one per processor) TICKETS=$(TICKETS) ARGS=$(ARGS)'
-	@echo '  each is the same as `.venv/bin/python -m samples|ingest|deid|tasks|environments|training.ppo|training.evaluate`, which explain themselves with --help'
+	@echo '  each is the same as `.venv/bin/python -m samples|ingest|deid|tasks|environments|training.ppo|training.evaluate|training.compare|training.review`, which explain themselves with --help'
 
 setup: $(READY) ## the virtual environment, from requirements.lock
 
@@ -86,7 +86,7 @@ train: taskset ## warm start, PPO and held-out evaluation on the CPU -> data/run
 	@$(PY) -m training.ppo --taskset $(TASKSET) $(ARGS)
 
 report: taskset ## the task set's report once more, its verdict, and where the reports of its runs lie (fails where it says FAIL)
-	@ls -1 "$(DATA)"/runs/*/report.md 2>/dev/null || echo 'no runs yet: make train'
+	@ls -1 "$(DATA)"/runs/*/report.html 2>/dev/null || echo 'no runs yet: make train'
 	@$(PY) -m tasks report $(TASKSET)
 
 test: $(READY) ## every test (TEST=tests/unit/rewards for some)

@@ -387,7 +387,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise StageError(f"--checkpoint {options.checkpoint!r} is neither `last` nor the number of a step")
     step = None if options.checkpoint == "last" else int(options.checkpoint)
     evaluate_run(folder, step=step, samples=options.samples, limit=options.limit, device=options.device, quiet=options.quiet)
-    print(json.dumps({"run": str(folder), "report": str(write_report(folder))}))
+    print(json.dumps({"run": str(folder), "report": str(write_report(folder).with_suffix(".html"))}))
     return 0
 
 

@@ -49,7 +49,7 @@ def _pair(row: Mapping[str, Any], *, opened: bool) -> str:
 
 def _gave(played: Mapping[str, Any]) -> str:
     """What an episode came to, in few words."""
-    code = played["given"]["code"] or f"no decision ({played['ended_by'].replace('_', ' ') or 'not ended'})"
+    code = played["given"]["code"] or f"no decision, {played['ended_by'].replace('_', ' ') or 'not ended'}"
     return f"{escape(code)} ({'right' if played['success'] else 'wrong'})"
 
 
@@ -83,7 +83,7 @@ def episode(played: Mapping[str, Any]) -> str:
         )
         items.append(
             f'<li class="{kind}"><strong>{escape(step["tool"])}</strong>({escape(arguments)})'
-            f'<span class="{back}">{escape(label + answer["text"])}</span>{rules}</li>'
+            f'<span class="{back}">{escape(label + spoken(answer))}</span>{rules}</li>'
         )
     given = played["given"]
     did = [given["code"] or "no decision", *([f"about {given['about']}"] if given["about"] else [])]
@@ -96,6 +96,19 @@ def episode(played: Mapping[str, Any]) -> str:
         f'<dt>judged</dt><dd><span class="mark {level}">{"right" if played["success"] else "wrong"}</span>'
         f"return {played['return']:+.2f}</dd><dt>because</dt><dd>{'<br>'.join(escape(r) for r in why)}</dd></dl>"
     )
+
+
+def spoken(answer: Mapping[str, Any]) -> str:
+    """What came back as people read it: the requester's words without the JSON around them."""
+    text = str(answer["text"])
+    if answer["kind"] != "requester":
+        return text
+    try:
+        held = json.loads(text)
+    except ValueError:
+        return text
+    words = held.get("requester") if isinstance(held, dict) else None
+    return words if isinstance(words, str) else text
 
 
 def review(run: RunFiles) -> str:

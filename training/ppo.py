@@ -7,8 +7,8 @@ has moved too far.
 
 In reading order: one run (`train`), one iteration (rollout, advantages, update), the command. Settings are in config.py, what a
 run stands on in lab.py. The run folder `data/runs/<id>/` gets config.json, vocabulary.json, warmstart.json, metrics.jsonl and
-.csv, checkpoints step_N/ and, at the end, evaluation.json, episodes.jsonl, report.md and curves. The same command continues a
-killed run and leaves a finished one alone.
+.csv, checkpoints step_N/ and, at the end, evaluation.json, episodes.jsonl, report.html, report.md and curves; trained_on.jsonl
+names every episode. The same command continues a killed run and leaves a finished one alone.
 """
 
 from __future__ import annotations
@@ -312,7 +312,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         evaluate_run(folder, quiet=config.quiet)
     write_report(folder)
-    print(json.dumps({"run": str(folder), "report": str(folder / "report.md")}))
+    print(json.dumps({"run": str(folder), "report": str(folder / "report.html")}))
     return 0
 
 

@@ -6,16 +6,18 @@ import dataclasses
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pipeline.cli import run_command
 from schemas.errors import StageError
 from schemas.files import sha256_file
-from training import audit, charts, page_episodes, ppo
+from training import audit, charts, page_episodes, ppo, review
+from training import compare as compare_runs
 from training.card import card, card_text
 from training.compare import compare
 from training.config import Config
@@ -397,3 +399,49 @@ def test_an_episode_shows_the_sentence_of_the_rule_that_it_broke() -> None:
     text = page_episodes.episode({**played, "reasons": ["code is wrong"], "return": -0.5, "ended_by": "finish"})
     for part in ("requester: ORDER_1 it is", "Before resolve: get_order.", "code is wrong", "no change"):
         assert part in text
+
+
+# --- the commands -----------------------------------------------------------------------------------------------------
+
+
+def command(capsys: pytest.CaptureFixture[str], main: Callable[[Sequence[str]], int], *arguments: str) -> tuple[int, str, str]:
+    """(exit code, stdout, stderr)."""
+    with pytest.raises(SystemExit) as left:
+        run_command(lambda: main(arguments))
+    said = capsys.readouterr()
+    return int(left.value.code or 0), said.out, said.err
+
+
+def test_people_list_read_and_hand_back_by_command(evaluated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(shutil.copytree(evaluated, tmp_path / "by_command"))
+    queue = queue_of(folder)
+    code, out, _ = command(capsys, review.main, str(folder))
+    assert code == 0
+    assert all(row["episode"] in out for row in queue)
+    _, out, _ = command(capsys, review.main, str(folder), "--episode", queue[0]["episode"])
+    assert queue[0]["request"]["text"] in out
+    assert f"wanted: {queue[0]['wanted']['code']}" in out
+    bad = filled(queue)
+    bad[0][3] = "fine"
+    (tmp_path / "bad.csv").write_text(as_csv(bad))
+    code, _, err = command(capsys, review.main, str(folder), "--read", str(tmp_path / "bad.csv"))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "bad.csv: line 2: label 'fine', allowed right, wrong, unclear" in err
+    (tmp_path / "good.csv").write_text(as_csv(filled(queue)))
+    code, out, _ = command(capsys, review.main, str(folder), "--read", str(tmp_path / "good.csv"))
+    assert code == 0
+    assert "kept as version 1" in out
+    assert "people disagree with the reward in" in out
+
+
+def test_a_comparison_by_command_stands_in_the_first_runs_report(
+    evaluated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path(shutil.copytree(evaluated, tmp_path / "first"))
+    code, out, _ = command(capsys, compare_runs.main, str(folder), str(evaluated))
+    assert code == 0
+    assert "Does the shuffled-reward control rise? not run." in out
+    assert "Comparison with other seeds and controls: not run" not in (folder / "report.html").read_text()
+    code, _, err = command(capsys, compare_runs.main, str(folder), str(evaluated.parent / "bare"))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "run bare is not evaluated" in err
