@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from schemas.episode import Observation, ToolCall
-from training.grammar import Parameter, ToolGrammar
+from training.grammar import Parameter, ToolGrammar, canonical
 from training.tokens import (
     AGAIN,
     CODE,
@@ -274,6 +274,11 @@ def encode_action(call: ToolCall, memory: Memory, grammar: ToolGrammar) -> list[
         else:
             out += encode_value(call.arguments[parameter.name], parameter, memory, grammar)
     return out
+
+
+def plain_words(symbols: Sequence[str]) -> list[str]:
+    """The same act with the first form of each meaning: which wording a person chose is not worth imitating."""
+    return list(dict.fromkeys(canonical(s) if s.startswith("f:") else s for s in symbols)) if END in symbols else list(symbols)
 
 
 def encode_value(value: Any, parameter: Parameter, memory: Memory, grammar: ToolGrammar) -> list[str]:

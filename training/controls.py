@@ -17,7 +17,6 @@ from training.lab import Lab
 from training.policy import action_count
 from training.report import Clock
 from training.tape import Tape
-from training.tokens import PAD
 from training.warmstart import imitation_step
 
 SHARE = 2
@@ -31,7 +30,7 @@ def imitate(lab: Lab, iteration: int, plain: Mapping[str, Tape], demonstrator: D
     chance = random.Random(f"supervised/{config.seed}/{iteration}")
     chosen = chance.sample(sorted(plain), min(len(plain), SHARE * config.episodes))
     tapes = epoch_of(demonstrator, {name: plain[name] for name in chosen}, config.warm_epochs + iteration, chance)
-    tapes = [tape.thinned(lab.vocabulary.words, config.word_dropout, chance) for tape in tapes]
+    tapes = [tape.thinned(lab.codec.words, config.word_dropout, chance) for tape in tapes]
     for tape in tapes:
         tape.seal()
     clock.lap("rollout")
@@ -45,8 +44,8 @@ def imitate(lab: Lab, iteration: int, plain: Mapping[str, Tape], demonstrator: D
                 lab.policy,
                 lab.optimizer,
                 batch,
-                vocabulary_size=len(lab.vocabulary),
-                pad=lab.vocabulary.ids[PAD],
+                vocabulary_size=lab.codec.size,
+                pad=lab.codec.pad,
                 part=config.microbatch,
                 clip=config.grad_clip,
             )

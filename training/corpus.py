@@ -10,18 +10,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from environments.episode import tools_for
-from schemas.episode import RefusalKind, ToolCall
+from schemas.episode import Observation, RefusalKind, ToolCall
 from schemas.errors import StageError
 from schemas.files import canonical_json, read_models
 from schemas.task import Trajectory
 from schemas.taskset import TaskSet
-from training.chat import Inexpressible, Memory, encode_action, render, slot_type, text_symbols
+from training.chat import Inexpressible, Memory, render, slot_type
 from training.grammar import ToolGrammar, canonical, sentences
-from training.rollout import grammar_for
+from training.script import Codec, Script
 from training.tape import Tape
 from training.tokens import (
-    ACT,
-    END,
     IDENTITY,
     SPECIALS,
     ArgumentRule,
@@ -206,75 +204,57 @@ class Coverage:
         return self.expressible / self.steps if self.steps else 1.0
 
 
-def warm_tapes(
-    taskset: TaskSet, trajectories: Iterable[Trajectory], vocabulary: Vocabulary, context: int
-) -> tuple[list[Tape], Coverage]:
+def warm_tapes(taskset: TaskSet, trajectories: Iterable[Trajectory], codec: Codec, context: int) -> tuple[list[Tape], Coverage]:
     """The reference episodes as tapes, and the coverage of their steps.
 
     An episode stops before its first inexpressible step: what came before it is still imitated.
     """
-    grammars: dict[str, ToolGrammar] = {}
     tapes: list[Tape] = []
     steps, expressible, cut = 0, 0, 0
     reasons: Counter[str] = Counter()
     for trajectory in trajectories:
-        grammar = grammar_for(taskset, trajectory.task_id, vocabulary, grammars)
-        memory, tape, whole = Memory(), Tape(trajectory.task_id), True
-        _read(tape, trajectory.observations[0], memory, vocabulary, "opening", -1)
+        script = codec.open(taskset, trajectory.task_id, None)
+        tape, whole = Tape(trajectory.task_id), True
+        tape.read(script.read(_text(trajectory.observations[0]), "opening"), -1)
         for turn, (action, after) in enumerate(zip(trajectory.actions, trajectory.observations[1:], strict=True)):
             steps += 1
             call = parse_call(action)
             try:
-                symbols = plain_words(encode_action(call, memory, grammar))
-                _check(symbols, vocabulary)
+                ids = script.spell(script.symbols(call))
             except Inexpressible as error:
                 reasons[str(error)] += 1
                 whole = False
-                symbols = []
+                ids = []
             else:
                 expressible += 1
-            if whole and len(tape.ids) + len(symbols) + 1 > context:
+            if whole and len(tape.ids) + len(ids) + len(script.cue) > context:
                 cut += 1
                 whole = False
             if whole:
-                tape.read([vocabulary.ids[ACT]], turn - 1)
-                _write(tape, symbols, memory, grammar, vocabulary, turn)
+                tape.read(script.cue, turn - 1)
+                _write(tape, ids, script, turn)
                 if turn + 1 < len(trajectory.actions):
-                    _read(tape, after, memory, vocabulary, call.tool, turn)
+                    tape.read(script.read(_text(after), call.tool), turn)
             else:
-                text_symbols(
-                    after, memory, vocabulary, call.tool
-                )  # what it shows may be needed by the later steps that are counted
+                script.read(_text(after), call.tool)  # what it shows may be needed by the later steps that are counted
         tape.ids, tape.kinds, tape.turns = tape.ids[:context], tape.kinds[:context], tape.turns[:context]
         if any(tape.actions()):
             tapes.append(tape)
     return tapes, Coverage(steps, expressible, dict(sorted(reasons.items())), cut)
 
 
-def plain_words(symbols: Sequence[str]) -> list[str]:
-    """The same act with the first form of each meaning: which wording a person chose is not worth imitating."""
-    return list(dict.fromkeys(canonical(s) if s.startswith("f:") else s for s in symbols)) if END in symbols else list(symbols)
+def _text(text: str) -> Observation:
+    """What a trajectory holds of an observation."""
+    return Observation(kind="result", text=text)
 
 
-def _check(symbols: Sequence[str], vocabulary: Vocabulary) -> None:
-    """A slot beyond the vocabulary's size cannot be written."""
-    for symbol in symbols:
-        if symbol not in vocabulary:
-            raise Inexpressible(f"{symbol} is beyond the vocabulary")
-
-
-def _read(tape: Tape, text: str, memory: Memory, vocabulary: Vocabulary, source: str, turn: int) -> None:
-    tape.read(vocabulary.encode(text_symbols(text, memory, vocabulary, source)), turn)
-
-
-def _write(tape: Tape, symbols: Sequence[str], memory: Memory, grammar: ToolGrammar, vocabulary: Vocabulary, turn: int) -> None:
-    trie = grammar.turn(memory.shown)
-    for index, symbol in enumerate(symbols):
-        legal = [vocabulary.ids[s] for s in trie.legal(symbols[:index])]
-        token = vocabulary.ids[symbol]
-        if token not in legal:
-            raise AssertionError(f"{symbol} is written but not legal after {list(symbols[:index])}")
-        if len(legal) == 1:
+def _write(tape: Tape, ids: Sequence[int], script: Script, turn: int) -> None:
+    for index, token in enumerate(ids):
+        legal = script.legal(ids[:index])
+        if legal is not None and token not in legal:
+            raise AssertionError(f"token {token} is written but not legal after {list(ids[:index])}")
+        if legal is not None and len(legal) == 1:
             tape.force(token, turn)
         else:
             tape.choose(token, turn, legal, 0.0)
+    script.decode(ids)

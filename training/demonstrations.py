@@ -17,12 +17,11 @@ from rewards.score import Grader
 from schemas.episode import ToolCall
 from schemas.files import canonical_json
 from schemas.taskset import TaskSet
-from training.chat import Inexpressible, encode_action
-from training.corpus import plain_words
-from training.grammar import ToolGrammar
+from training.chat import Inexpressible
 from training.rollout import Row, open_row
+from training.script import Codec
 from training.tape import Tape
-from training.tokens import END, Vocabulary
+from training.tokens import END
 
 ASK = "reply_to_requester"
 RATE = 0.3
@@ -37,10 +36,9 @@ class Demonstrator:
 
     taskset: TaskSet
     grader: Grader
-    vocabulary: Vocabulary
+    codec: Codec
     context: int
     rate: float = RATE
-    grammars: dict[str, ToolGrammar] = field(default_factory=dict)
     told: dict[str, list[frozenset[str]]] = field(default_factory=dict)
     """Task -> the facts that each step of its reference is told."""
 
@@ -59,14 +57,14 @@ class Demonstrator:
                     if row.over:
                         return None
                 if not self._done(row, call, facts, made):
-                    write(row, encode_action(call, row.memory, row.grammar))
+                    write(row, row.script.symbols(call))
                     made.add(canonical_json(call.model_dump()))
         except Inexpressible:
             return None
         return row.tape if row.over and row.episode.journal.ended_by == "finish" else None
 
     def open(self, task_id: str, seed: int) -> Row:
-        return open_row(self.taskset, self.grader, self.vocabulary, task_id, seed, self.context, self.grammars)
+        return open_row(self.taskset, self.grader, self.codec, task_id, seed, self.context)
 
     def _told(self, task_id: str, steps: Sequence[ToolCall]) -> list[frozenset[str]]:
         if task_id not in self.told:
@@ -86,13 +84,14 @@ class Demonstrator:
 
     def detour(self, row: Row, chance: random.Random, made: set[str]) -> None:
         """One harmless call, not imitated."""
-        assert row.trie is not None
         entries = row.episode.journal.entries
-        harmless = {name: choices for name, choices in row.trie.options.items() if _looks_only(row.episode.tools[name[2:]])}
+        harmless = {
+            name: choices for name, choices in row.script.turn.options.items() if _looks_only(row.episode.tools[name[2:]])
+        }
         kind = chance.random()
         if kind < 0.15 and entries and f"T:{entries[-1].call.tool}" in harmless:
             call = entries[-1].call
-            symbols = encode_action(call, row.memory, row.grammar)
+            symbols = row.script.symbols(call)
         else:
             asks = kind < 0.65 and f"T:{ASK}" in harmless
             names = [f"T:{ASK}"] if asks else [name for name in sorted(harmless) if name != f"T:{ASK}"]
@@ -100,7 +99,7 @@ class Demonstrator:
                 return
             tool = chance.choice(names)
             symbols = [tool]
-            for parameter, options in zip(row.grammar.tools[tool[2:]], harmless[tool], strict=True):
+            for parameter, options in zip(row.script.grammar.tools[tool[2:]], harmless[tool], strict=True):
                 symbols.append(chance.choice(options))
                 if parameter.kind == "message":
                     symbols.append(END)
@@ -119,12 +118,12 @@ def _looks_only(tool: Tool) -> bool:
 
 
 def write(row: Row, symbols: Sequence[str], *, imitate: bool = True) -> None:
-    """Writes a whole call into the row, which makes it. Raises Inexpressible for a symbol that is not legal there."""
-    for symbol in plain_words(symbols)[len(row.prefix) :]:
-        token, legal = row.vocabulary.ids.get(symbol), row.legal()
-        if token is None or token not in legal:
-            raise Inexpressible(f"{symbol} is not legal here")
-        if imitate and len(legal) > 1:
+    """Writes a whole call into the row, which makes it. Raises Inexpressible for what is not legal there."""
+    for token in row.script.spell(symbols)[len(row.prefix) :]:
+        legal = row.legal()
+        if legal is not None and token not in legal:
+            raise Inexpressible(f"{' '.join(symbols)} is not legal here")
+        if imitate and (legal is None or len(legal) > 1):
             row.tape.choose(token, row.turn, legal, 0.0)
         else:
             row.tape.force(token, row.turn)
@@ -136,5 +135,5 @@ def epoch_of(demonstrator: Demonstrator, plain: Mapping[str, Tape], epoch: int, 
     tapes = []
     for task_id in sorted(plain):
         played = demonstrator.tape(task_id, epoch)
-        tapes.append(played if played is not None else plain[task_id].renamed(demonstrator.vocabulary.renaming(chance)))
+        tapes.append(played if played is not None else demonstrator.codec.renamed(plain[task_id], chance))
     return tapes

@@ -28,11 +28,13 @@ from schemas.files import canonical_json, read_json, sha256_json, write_json, wr
 from schemas.paths import runs_dir
 from schemas.taskset import TaskSet, open_taskset
 from training import checkpoint
-from training.policy import Policy, small_model
+from training.config import from_settings
+from training.models import load_codec, new_policy
+from training.policy import Policy
 from training.report import interval, write_report
 from training.review_queue import queue, write_queue
 from training.rollout import play
-from training.tokens import Vocabulary
+from training.script import Codec
 from training.transcripts import transcripts, write_transcripts
 
 RESAMPLES = 2000
@@ -111,15 +113,15 @@ def evaluate_run(
         raise StageError(f"{root}: {len(overlap)} tasks are on both sides, e.g. {overlap[0]}")
     grader = load_grader(heldout)
     ids = _chosen(heldout, limit)
-    vocabulary = Vocabulary.load(folder / "vocabulary.json")
+    codec = load_codec(from_settings(config["settings"]), folder)
     results: dict[str, list[Result]] = {}
     traces: dict[str, list[EpisodeTrace]] = defaultdict(list)
     for name, number in (("warm start", 0), ("after PPO", last)):
-        policy = load_policy(folder, number, vocabulary, config["settings"]).to(device)
+        policy = load_policy(folder, number, codec, config["settings"]).to(device)
         for mode, seeds in (("greedy", 1), ("sampled", samples)):
             key = f"{name}, {mode}"
             results[key] = play_policy(
-                policy, heldout, grader, vocabulary, ids, config["settings"], seeds, mode == "greedy", key, traces[key]
+                policy, heldout, grader, codec, ids, config["settings"], seeds, mode == "greedy", key, traces[key]
             )
             _say(quiet, f"{key}: success {interval(cluster_mean(results[key], lambda r: r.success))}")
     for key, maker in scripted(train, grader).items():
@@ -131,18 +133,11 @@ def evaluate_run(
     return _write(folder, config, last, samples, results, heldout, ids)
 
 
-def load_policy(folder: Path, step: int, vocabulary: Vocabulary, settings: Mapping[str, Any]) -> Policy:
+def load_policy(folder: Path, step: int, codec: Codec, settings: Mapping[str, Any]) -> Policy:
     """The policy of a checkpoint, in evaluation mode."""
-    policy = small_model(
-        vocabulary,
-        width=settings["width"],
-        layers=settings["layers"],
-        heads=settings["heads"],
-        context=settings["context"],
-        seed=settings["seed"],
-    )
+    policy = new_policy(from_settings(settings), codec)
     _, state = checkpoint.load(folder, step)
-    policy.load_state_dict(state["policy"])
+    policy.load_trained(state["policy"])
     return policy.eval()
 
 
@@ -150,7 +145,7 @@ def play_policy(
     policy: Policy,
     taskset: TaskSet,
     grader: Grader,
-    vocabulary: Vocabulary,
+    codec: Codec,
     ids: Sequence[str],
     settings: Mapping[str, Any],
     seeds: int,
@@ -162,13 +157,14 @@ def play_policy(
     jobs = [(task_id, seed) for seed in range(seeds) for task_id in ids]
     generator = torch.Generator().manual_seed(20_000 + settings["seed"])
     out = []
-    for start in range(0, len(jobs), LOCKSTEP):
+    together = min(LOCKSTEP, settings.get("lockstep") or LOCKSTEP)
+    for start in range(0, len(jobs), together):
         played = play(
             policy,
             taskset,
             grader,
-            vocabulary,
-            jobs[start : start + LOCKSTEP],
+            codec,
+            jobs[start : start + together],
             context=settings["context"],
             generator=generator,
             greedy=greedy,

@@ -21,14 +21,15 @@ from schemas.files import read_json, sha256_file, sha256_json, write_json
 from schemas.paths import runs_dir, taskset_dir
 from schemas.taskset import TaskSet, open_taskset
 from training import checkpoint
-from training.config import Config, device_of, identity
+from training.config import SMALL, Config, device_of, identity
 from training.corpus import Coverage, build_vocabulary, read_trajectories, warm_tapes
 from training.demonstrations import Demonstrator, epoch_of
-from training.policy import Policy, parameter_count, small_model
+from training.models import load_codec, make_codec, new_policy
+from training.policy import Policy, Reference, parameter_count
 from training.report import MetricsLog, rollout_metrics
 from training.rollout import Played, play
+from training.script import Codec
 from training.tape import Tape
-from training.tokens import PAD, Vocabulary
 from training.warmstart import WarmEpoch, warm_start
 
 
@@ -40,10 +41,9 @@ class Lab:
     folder: Path
     taskset: TaskSet
     grader: Grader
-    vocabulary: Vocabulary
+    codec: Codec
     policy: Policy
-    reference: Policy
-    """The frozen warm start."""
+    reference: Reference
     optimizer: torch.optim.AdamW
     train_ids: list[str]
     validation_ids: list[str]
@@ -120,33 +120,26 @@ def prepare(config: Config, folder: Path, taskset: TaskSet) -> Lab:
     if known is None:
         held = set(validation_ids)
         rows = [r for r in read_trajectories(taskset) if r.task_id not in held]
-        build_vocabulary(taskset, rows, min_count=config.min_count).save(folder / "vocabulary.json")
+        make_codec(config, build_vocabulary(taskset, rows, min_count=config.min_count)).save(folder)
         head = {"taskset": taskset.manifest.taskset, "taskset_folder": str(taskset.folder.resolve())}
         versions = {"code": code_version("training"), "torch": torch.__version__}
         digests = {"taskset_sha256": data, "config_sha256": meta.config_sha256}
         write_json(folder / "config.json", {**head, **digests, "settings": dataclasses.asdict(config), "versions": versions})
-    vocabulary = Vocabulary.load(folder / "vocabulary.json")
-    policy, reference = (new_policy(config, vocabulary).to(device) for _ in range(2))
-    reference.requires_grad_(False)
+    codec = load_codec(config, folder)
+    policy = new_policy(config, codec).to(device)
     return Lab(
         config=config,
         folder=folder,
         taskset=taskset,
         grader=load_grader(taskset),
-        vocabulary=vocabulary,
+        codec=codec,
         policy=policy,
-        reference=reference,
+        reference=Reference(policy),
         optimizer=new_optimizer(config, policy),
         train_ids=train_ids,
         validation_ids=validation_ids,
         meta=meta,
         log=MetricsLog(folder),
-    )
-
-
-def new_policy(config: Config, vocabulary: Vocabulary) -> Policy:
-    return small_model(
-        vocabulary, width=config.width, layers=config.layers, heads=config.heads, context=config.context, seed=config.seed
     )
 
 
@@ -166,9 +159,9 @@ def resume(lab: Lab) -> int:
         save(lab, 0)
         found = [0]
     _, warm = checkpoint.load(lab.folder, 0)
-    lab.reference.load_state_dict(warm["policy"])
+    lab.reference.load(warm["policy"])
     meta, state = checkpoint.load(lab.folder, found[-1])
-    lab.policy.load_state_dict(state["policy"])
+    lab.policy.load_trained(state["policy"])
     lab.optimizer.load_state_dict(state["optimizer"])
     lab.log.cut(meta.step)
     if meta.step:
@@ -177,7 +170,7 @@ def resume(lab: Lab) -> int:
 
 
 def save(lab: Lab, step: int) -> None:
-    state = {"policy": lab.policy.state_dict(), "optimizer": lab.optimizer.state_dict(), "cursor": step * lab.config.episodes}
+    state = {"policy": lab.policy.trained(), "optimizer": lab.optimizer.state_dict(), "cursor": step * lab.config.episodes}
     checkpoint.save(lab.folder, dataclasses.replace(lab.meta, step=step), state)
     lab.log.write_csv()
 
@@ -185,10 +178,11 @@ def save(lab: Lab, step: int) -> None:
 def references(lab: Lab) -> tuple[dict[str, Tape], list[Tape], Coverage]:
     """(task -> reference tape to imitate, those of the validation tasks, coverage). Raises StageError for a context too small."""
     config = lab.config
-    tapes, coverage = warm_tapes(lab.taskset, read_trajectories(lab.taskset), lab.vocabulary, config.context)
+    rows = read_trajectories(lab.taskset)
+    tapes, coverage = warm_tapes(lab.taskset, rows, lab.codec, config.context)
     if 20 * coverage.cut > len(tapes):
         raise StageError(
-            f"--context {config.context} is too small: {coverage.cut} of {len(tapes)} reference episodes do not fit; "
+            f"--context {config.context} is too small: {coverage.cut} of {len(rows)} reference episodes do not fit; "
             f"try {2 * config.context}"
         )
     held = set(lab.validation_ids)
@@ -203,13 +197,13 @@ def take_warm_start(lab: Lab) -> None:
     folder = Path(lab.config.warm_from) if Path(lab.config.warm_from).is_dir() else runs_dir() / lab.config.warm_from
     if not (folder / "config.json").is_file() or 0 not in checkpoint.steps(folder):
         raise StageError(f"--warm-from {lab.config.warm_from}: {folder} holds no run with a warm start (step_0)")
-    if Vocabulary.load(folder / "vocabulary.json").digest() != lab.vocabulary.digest():
-        raise StageError(f"--warm-from {lab.config.warm_from}: its vocabulary is another, so its task set or split is")
+    if load_codec(lab.config, folder).digest() != lab.codec.digest():
+        raise StageError(f"--warm-from {lab.config.warm_from}: its vocabulary is another, so its task set, split or model is")
     meta, state = checkpoint.load(folder, 0)
     if meta.taskset_sha256 != lab.meta.taskset_sha256:
         raise StageError(f"--warm-from {lab.config.warm_from}: it was made on another task set")
     try:
-        lab.policy.load_state_dict(state["policy"])
+        lab.policy.load_trained(state["policy"])
     except RuntimeError as error:
         raise StageError(f"--warm-from {lab.config.warm_from}: its model has another shape than --width, --layers say") from error
     write_json(lab.folder / "warmstart.json", read_json(folder / "warmstart.json") | {"taken_from": folder.name})
@@ -218,11 +212,11 @@ def take_warm_start(lab: Lab) -> None:
 
 def make_warm_start(lab: Lab) -> None:
     """Supervised training on the reference episodes; its course and the grammar's coverage go into warmstart.json."""
-    config, vocabulary = lab.config, lab.vocabulary
+    config, codec = lab.config, lab.codec
     plain, validation, coverage = references(lab)
     say(
         config,
-        f"warm start: {len(plain)} episodes, {parameter_count(lab.policy)} parameters, {len(vocabulary)} symbols, "
+        f"warm start: {len(plain)} episodes, {parameter_count(lab.policy)} parameters, {codec.size} symbols, "
         f"{coverage.share:.2%} of {coverage.steps} reference steps expressible",
     )
     course: list[WarmEpoch] = []
@@ -235,20 +229,21 @@ def make_warm_start(lab: Lab) -> None:
         say(config, f"warm start {row.epoch}: loss {row.loss:.3f}{held}{solved}")
 
     started = time.process_time()
-    shown = Demonstrator(lab.taskset, lab.grader, vocabulary, config.context, rate=config.warm_detours)
+    shown = Demonstrator(lab.taskset, lab.grader, codec, config.context, rate=config.warm_detours)
     warm_start(
         lab.policy,
         lambda epoch: epoch_of(shown, plain, epoch, random.Random(f"{config.seed}/{epoch}")),
         len(plain),
         validation,
-        vocabulary_size=len(vocabulary),
-        pad=vocabulary.ids[PAD],
+        vocabulary_size=codec.size,
+        pad=codec.pad,
         epochs=config.warm_epochs,
         batch=config.warm_batch,
         lr=config.warm_lr,
         seed=config.seed,
-        words=vocabulary.words,
+        words=codec.words,
         word_dropout=config.word_dropout,
+        part=0 if config.model == SMALL else config.microbatch,
         success=(lambda: rollout_metrics(validated(lab))["success"]) if lab.validation_ids else None,
         log=log,
     )
@@ -257,7 +252,7 @@ def make_warm_start(lab: Lab) -> None:
         {
             "episodes": len(plain),
             "parameters": parameter_count(lab.policy),
-            "symbols": len(vocabulary),
+            "symbols": codec.size,
             "coverage": {"steps": coverage.steps, "expressible": coverage.expressible, "reasons": coverage.reasons},
             "tokens": {"longest": max(lengths), "mean": sum(lengths) / len(lengths)},
             "epochs": [{k: v for k, v in dataclasses.asdict(e).items() if not math.isnan(v)} for e in course],
@@ -270,9 +265,11 @@ def validated(lab: Lab) -> list[Played]:
     """Greedy episodes of the policy on the validation tasks."""
     jobs = [(task, 0) for task in lab.validation_ids]
     made = torch.Generator().manual_seed(0)
+    config = lab.config
     return play(
-        lab.policy, lab.taskset, lab.grader, lab.vocabulary, jobs, context=lab.config.context, generator=made, greedy=True
-    )
+        lab.policy, lab.taskset, lab.grader, lab.codec, jobs, context=config.context, generator=made, greedy=True,
+        at_once=config.lockstep,
+    )  # fmt: skip
 
 
 def say(config: Config, line: str) -> None:

@@ -64,9 +64,11 @@ def explained_variance(values: Tensor, targets: Tensor) -> float:
     return float(1.0 - (targets - values).var(unbiased=False) / variance)
 
 
-def masked_logprobs(logits: Tensor, legal: Tensor) -> Tensor:
-    """Log-probabilities (N, V) renormalised over the legal tokens, in fp32; illegal ones are -inf. For rollout and training."""
-    return torch.log_softmax(logits.float().masked_fill(~legal, float("-inf")), dim=-1)
+def masked_logprobs(logits: Tensor, legal: Tensor | None) -> Tensor:
+    """Log-probabilities (N, V) renormalised over the legal tokens (None: all), in fp32; illegal ones are -inf. For rollout and
+    training."""
+    scores = logits.float() if legal is None else logits.float().masked_fill(~legal, float("-inf"))
+    return torch.log_softmax(scores, dim=-1)
 
 
 def entropy(logprobs: Tensor) -> Tensor:

@@ -29,7 +29,7 @@ from schemas.errors import StageError
 from schemas.taskset import TaskSet
 from training import audit, checkpoint, losses
 from training.alarms import fresh
-from training.config import Config, check_config
+from training.config import SMALL, Config, check_config, defaults, device_of
 from training.controls import imitate
 from training.demonstrations import Demonstrator
 from training.gae import gae, group_baseline, length_adaptive_lambda, terminal_only, turn_gae
@@ -39,10 +39,14 @@ from training.policy import collate, microbatches, score
 from training.report import Clock, rollout_metrics, summary_line, write_report
 from training.rollout import play
 from training.tape import Tape
-from training.tokens import PAD
 
 STEP_ZERO_TOLERANCE = 1e-5
 """Largest |rollout - training| log-probability in fp32 at the first rollout of a process; on a GPU it is only logged."""
+STEP_ZERO_LANGUAGE_MODEL = 1e-3
+"""The same for a language model: rounding in 30 layers of SmolLM2 gives 3.6e-5, a wrong position or mask above 1e-2."""
+
+
+PROGRAM = "python -m training.ppo"
 
 
 # --- one run ----------------------------------------------------------------------------------------------------------
@@ -84,7 +88,7 @@ def run(config: Config, folder: Path, taskset: TaskSet) -> Path:
 def supervised(lab: Lab) -> Callable[[Lab, int], dict[str, Any]]:
     """The step of the control that goes on imitating, with the same evaluations on the validation tasks."""
     plain, _, _ = references(lab)
-    demonstrator = Demonstrator(lab.taskset, lab.grader, lab.vocabulary, lab.config.context, rate=lab.config.warm_detours)
+    demonstrator = Demonstrator(lab.taskset, lab.grader, lab.codec, lab.config.context, rate=lab.config.warm_detours)
 
     def step(lab: Lab, iteration: int) -> dict[str, Any]:
         row = imitate(lab, iteration, plain, demonstrator)
@@ -123,12 +127,13 @@ def iterate(lab: Lab, iteration: int) -> dict[str, Any]:
         lab.policy,
         lab.taskset,
         lab.grader,
-        lab.vocabulary,
+        lab.codec,
         jobs(lab, iteration),
         context=config.context,
         generator=generator,
         temperature=config.temperature,
         word_dropout=config.rollout_word_dropout,
+        at_once=config.lockstep,
     )
     clock.lap("rollout")
     samples, row = advantages(lab, [p.tape for p in played], iteration, generator)
@@ -168,11 +173,11 @@ def advantages(
             rewards[id(tape)] = [0.0] * (len(rewards[id(tape)]) - 1) + [totals[other]]
     drift, kl_sum, samples = 0.0, 0.0, []
     for part in microbatches([t for t in tapes if rewards[id(t)]], config.microbatch):
-        batch = collate(part, len(lab.vocabulary), lab.vocabulary.ids[PAD], lab.policy.device)
+        batch = collate(part, lab.codec.size, lab.codec.pad, lab.policy.device)
         lab.policy.eval()
         with torch.no_grad():
             now = score(lab.policy, batch, temperature=config.temperature)
-            warm = score(lab.reference, batch, temperature=config.temperature).logprob if config.kl_warm else now.logprob
+            warm = lab.reference.logprob(batch, temperature=config.temperature) if config.kl_warm else now.logprob
         old = torch.tensor([tape.logprobs[p] for tape in part for p in tape.actions()], device=lab.policy.device)
         drift = max(drift, float((old - now.logprob).abs().max()))
         kl = losses.k1(now.logprob, warm)
@@ -195,10 +200,9 @@ def advantages(
                 )
             )
     first = iteration == 0 or not lab.log.started
-    if first and drift > STEP_ZERO_TOLERANCE and lab.policy.device.type == "cpu":
-        raise StageError(
-            f"rollout and training disagree about log-probabilities by {drift:.1e} (allowed {STEP_ZERO_TOLERANCE:.0e})"
-        )
+    allowed = STEP_ZERO_TOLERANCE if config.model == SMALL else STEP_ZERO_LANGUAGE_MODEL
+    if first and drift > allowed and lab.policy.exact:
+        raise StageError(f"rollout and training disagree about log-probabilities by {drift:.1e} (allowed {allowed:.0e})")
     if config.advantage == "group":
         base = group_baseline([sum(s.tape.rewards) for s in samples], [s.tape.task_id for s in samples])
         for sample, value in zip(samples, base, strict=True):
@@ -283,7 +287,7 @@ def update(lab: Lab, samples: Sequence[Sample], iteration: int, generator: torch
 def minibatch_loss(lab: Lab, part: Sequence[Sample], only_value: bool, totals: dict[str, float]) -> torch.Tensor:
     """Sum over the action tokens of `part` of policy loss + value loss - entropy bonus; adds its terms to `totals`."""
     config = lab.config
-    batch = collate([s.tape for s in part], len(lab.vocabulary), lab.vocabulary.ids[PAD], lab.policy.device)
+    batch = collate([s.tape for s in part], lab.codec.size, lab.codec.pad, lab.policy.device)
     scores = score(lab.policy, batch, temperature=config.temperature, value_gradient=config.value_in_trunk and not only_value)
     old, advantage = torch.cat([s.old_logprob for s in part]), torch.cat([s.advantage for s in part])
     per_token, held = losses.policy_loss(
@@ -292,7 +296,7 @@ def minibatch_loss(lab: Lab, part: Sequence[Sample], only_value: bool, totals: d
     value = losses.value_loss(
         scores.value, torch.cat([s.old_value for s in part]), torch.cat([s.target for s in part]), clip=config.value_clip
     )
-    spread = losses.entropy(scores.logprobs)
+    spread = scores.entropy
     parts = {"policy_loss": per_token, "value_loss": value, "entropy": spread, "clip_fraction": held}
     for name, tensor in parts.items():
         totals[name] += float(tensor.detach().sum())
@@ -304,13 +308,27 @@ def minibatch_loss(lab: Lab, part: Sequence[Sample], only_value: bool, totals: d
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
+def parsed(argv: Sequence[str] | None) -> Config:
+    """The settings on the command line; for a language model, with its own defaults where a flag was not given."""
+    config = tyro.cli(Annotated[Config, tyro.conf.arg(name="")], prog=PROGRAM, args=argv)
+    if not (other := defaults(config.model, config.lora_rank)):
+        return config
+    base = Config(taskset=tyro.MISSING, **other)
+    config = tyro.cli(Annotated[Config, tyro.conf.arg(name="")], prog=PROGRAM, args=argv, default=base)
+    resolved = ", ".join(f"{name.replace('_', '-')} {getattr(config, name)}" for name in other)
+    say(config, f"settings of a language model: {resolved}")
+    return config
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    config = tyro.cli(Annotated[Config, tyro.conf.arg(name="")], prog="python -m training.ppo", args=argv)
+    config = parsed(argv)
     folder = train(config)
     if config.evaluate:
         from training.evaluate import evaluate_run
 
-        evaluate_run(folder, quiet=config.quiet)
+        # A language model is judged where it was trained; the small one needs no GPU.
+        device = "cpu" if config.model == SMALL else str(device_of(config.device))
+        evaluate_run(folder, device=device, quiet=config.quiet)
     write_report(folder)
     print(json.dumps({"run": str(folder), "report": str(folder / "report.html")}))
     return 0

@@ -6,25 +6,22 @@ cache. Where all rows have several tokens queued, they are fed in one pass.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
 
-from environments.episode import Episode, tools_for
+from environments.episode import Episode
 from rewards.score import Grader
 from schemas.episode import EpisodeTrace, Observation
 from schemas.taskset import TaskSet
-from training.chat import Memory, decode_action, observation_symbols
-from training.grammar import ToolGrammar, Turn
 from training.losses import masked_logprobs
-from training.policy import Policy
+from training.policy import DENSE, Policy, legal_columns
+from training.script import Codec, Script
 from training.tape import Tape
-from training.tokens import ACT, Vocabulary
 
-ACTION_ROOM = 16
-"""Positions kept free for one more action; an episode without that room is cut off."""
+SPAN = 65_536
+"""Tokens of one forward pass at most: long openings are fed in parts."""
 
 
 @dataclass(slots=True)
@@ -38,33 +35,22 @@ class Played:
     """The context was full before the episode ended."""
 
 
-def grammar_for(taskset: TaskSet, task_id: str, vocabulary: Vocabulary, cache: dict[str, ToolGrammar]) -> ToolGrammar:
-    """The grammar of a task's tools; tasks with the same tools share one through `cache`."""
-    tools = tools_for(taskset, taskset.tasks[task_id])
-    schemas = {name: tool.parameters for name, tool in tools.items()}
-    key = repr(schemas)
-    if key not in cache:
-        cache[key] = ToolGrammar(schemas, vocabulary)
-    return cache[key]
-
-
 @dataclass(slots=True)
 class Row:
     """One running episode."""
 
     episode: Episode
-    vocabulary: Vocabulary
-    grammar: ToolGrammar
+    script: Script
     context: int
+    room: int
+    limit: int | None
     tape: Tape
-    memory: Memory = field(default_factory=Memory)
     fed: int = 0
     """Tokens of the tape that the model has consumed."""
     turn: int = 0
-    prefix: list[str] = field(default_factory=list)
-    trie: Turn | None = None
-    word_dropout: float = 0.0
-    chance: random.Random = field(default_factory=random.Random)
+    prefix: list[int] = field(default_factory=list)
+    acting: bool = False
+    """An action can be written."""
     over: bool = False
     refusals: int = 0
     token_limit: bool = False
@@ -72,54 +58,54 @@ class Row:
     def open(self, observation: Observation) -> None:
         self._read(observation, "opening", -1)
 
-    def legal(self) -> list[int]:
-        assert self.trie is not None
-        return [self.vocabulary.ids[symbol] for symbol in self.trie.legal(self.prefix)]
+    def legal(self) -> Sequence[int] | None:
+        return self.script.legal(self.prefix)
 
-    def take(self, token: int, legal: Sequence[int], logprob: float) -> None:
+    def take(self, token: int, legal: Sequence[int] | None, logprob: float) -> None:
         """The token just sampled; forced tokens behind it follow at once, and a complete call is made."""
         self.tape.choose(token, self.turn, legal, logprob)
         self.advance(token)
 
     def settle(self) -> None:
         """Writes forced tokens until there is something to choose or to read."""
-        while not self.over and self.trie is not None and len(legal := self.legal()) == 1:
+        while not self.over and self.acting and (legal := self.legal()) is not None and len(legal) == 1:
             self.tape.force(legal[0], self.turn)
             self.advance(legal[0])
 
     def advance(self, token: int) -> None:
         """Goes on behind a token that is on the tape; a complete call is made."""
-        assert self.trie is not None
-        self.prefix.append(self.vocabulary.symbols[token])
-        if not self.trie.legal(self.prefix):
+        self.prefix.append(token)
+        legal = self.legal()
+        if legal is not None and not legal:
             self._call()
 
     def _call(self) -> None:
-        call = decode_action(self.prefix, self.memory, self.grammar)
-        step = self.episode.step(call)
+        action = self.script.decode(self.prefix)
+        step = self.episode.step(action)
         self.tape.rewards.append(step.reward or 0.0)
         self.refusals += step.observation.kind == "refusal"
         self.over = step.terminated or step.truncated
         self.tape.truncated = step.truncated and not step.terminated
-        self._read(step.observation, call.tool, self.turn)
+        self._read(step.observation, "" if isinstance(action, str) else action.tool, self.turn)
         self.turn += 1
 
     def _read(self, observation: Observation, source: str, turn: int) -> None:
         """Takes in an observation. What a finished episode shows last is not read: nothing is chosen after it."""
-        self.prefix, self.trie = [], None
+        self.prefix, self.acting = [], False
         if self.over and not self.tape.truncated:
             return
-        symbols = observation_symbols(observation, self.memory, self.vocabulary, source)
-        if self.word_dropout:
-            symbols = [s for s in symbols if not s.startswith("w:") or self.chance.random() >= self.word_dropout]
-        self.tape.read(self.vocabulary.encode(symbols if self.over else [*symbols, ACT]), turn)
+        ids = self.script.read(observation, source)
+        cue = self.script.cue_when_cut if self.over else self.script.cue
+        if self.limit is not None:
+            ids = ids[: max(0, self.limit - len(self.tape.ids) - len(cue))]
+        self.tape.read([*ids, *cue], turn)
         if self.over:
             return
-        if len(self.tape.ids) + ACTION_ROOM > self.context:
+        if len(self.tape.ids) + self.room > self.context:
             self.episode.end()
             self.over = self.token_limit = self.tape.truncated = True
             return
-        self.trie = self.grammar.turn(self.memory.shown)
+        self.acting = True
 
     @property
     def waiting(self) -> int:
@@ -132,7 +118,7 @@ def play(
     policy: Policy,
     taskset: TaskSet,
     grader: Grader,
-    vocabulary: Vocabulary,
+    codec: Codec,
     jobs: Sequence[tuple[str, int]],
     *,
     context: int,
@@ -140,81 +126,112 @@ def play(
     greedy: bool = False,
     temperature: float = 1.0,
     word_dropout: float = 0.0,
+    at_once: int = 0,
     agent: str = "policy",
 ) -> list[Played]:
-    """Plays each (task id, episode seed) once, in lockstep, and returns the episodes in the order of `jobs`.
+    """Plays each (task id, episode seed) once, in lockstep, and returns the episodes in the order of `jobs`; at most
+    `at_once` of them together (0: all).
 
     A share `word_dropout` of the words of texts is not read (by episode seed).
     Sampling draws from `generator` in row order, so the same generator state, policy and jobs give the same episodes.
     """
-    grammars: dict[str, ToolGrammar] = {}
-    rows = [open_row(taskset, grader, vocabulary, task_id, seed, context, grammars, word_dropout) for task_id, seed in jobs]
+    if at_once and len(jobs) > at_once:
+        out: list[Played] = []
+        for start in range(0, len(jobs), at_once):
+            out += play(
+                policy, taskset, grader, codec, jobs[start : start + at_once], context=context, generator=generator,
+                greedy=greedy, temperature=temperature, word_dropout=word_dropout, agent=agent,
+            )  # fmt: skip
+        return out
+    rows = [open_row(taskset, grader, codec, task_id, seed, context, word_dropout) for task_id, seed in jobs]
     policy.eval()
     cache = policy.new_cache()
     active = [row for row in rows if not row.over]
-    hidden = torch.empty((len(active), context, policy.model.config.hidden_size), device=policy.device)
-    while active:
-        start, span = active[0].fed, min(row.waiting for row in active)
-        ids = torch.tensor([row.tape.ids[row.fed : row.fed + span] for row in active], device=policy.device)
-        hidden[:, start : start + span] = policy.hidden(ids, cache)
-        for row in active:
-            row.fed += span
-        _sample(policy, active, hidden[:, : start + span], generator, greedy=greedy, temperature=temperature)
-        keep = [index for index, row in enumerate(active) if not row.over]
-        if len(keep) < len(active):
-            active = [active[index] for index in keep]
-            if active:
-                kept = torch.tensor(keep, device=policy.device)
-                hidden = hidden[kept]
-                cache.batch_select_indices(kept)
+    # Only what points back needs the states of the whole episode.
+    kept = context if policy.pointer is not None else 0
+    hidden = torch.empty((len(active), kept, policy.width), device=policy.device)
+    with policy.computing():
+        while active:
+            start, span = active[0].fed, min(row.waiting for row in active)
+            span = min(span, max(1, SPAN // len(active)))
+            ids = torch.tensor([row.tape.ids[row.fed : row.fed + span] for row in active], device=policy.device)
+            states = policy.hidden(ids, cache)
+            if kept:
+                hidden[:, start : start + span] = states
+                states = hidden[:, : start + span]
+            for row in active:
+                row.fed += span
+            _sample(policy, active, states, codec.size, generator, greedy=greedy, temperature=temperature)
+            keep = [index for index, row in enumerate(active) if not row.over]
+            if len(keep) < len(active):
+                active = [active[index] for index in keep]
+                if active:
+                    going_on = torch.tensor(keep, device=policy.device)
+                    hidden = hidden[going_on]
+                    cache.batch_select_indices(going_on)
     return [_played(row, agent) for row in rows]
 
 
 def open_row(
-    taskset: TaskSet,
-    grader: Grader,
-    vocabulary: Vocabulary,
-    task_id: str,
-    seed: int,
-    context: int,
-    grammars: dict[str, ToolGrammar],
-    word_dropout: float = 0.0,
+    taskset: TaskSet, grader: Grader, codec: Codec, task_id: str, seed: int, context: int, word_dropout: float = 0.0
 ) -> Row:
     """An episode at its start, its opening read."""
     episode = Episode(taskset, grader)
     opening = episode.reset(task_id, seed)
-    grammar = grammar_for(taskset, task_id, vocabulary, grammars)
-    chance = random.Random(f"{task_id}/{seed}")
-    memory = Memory(orders=vocabulary.numbering(chance))
-    row = Row(episode, vocabulary, grammar, context, Tape(task_id, seed), memory, word_dropout=word_dropout, chance=chance)
+    script = codec.open(taskset, task_id, seed, word_dropout)
+    row = Row(episode, script, context, codec.room, codec.limit, Tape(task_id, seed))
     row.open(opening)
     row.settle()
     return row
 
 
 def _sample(
-    policy: Policy, active: Sequence[Row], hidden: torch.Tensor, generator: torch.Generator, *, greedy: bool, temperature: float
+    policy: Policy,
+    active: Sequence[Row],
+    hidden: torch.Tensor,
+    size: int,
+    generator: torch.Generator,
+    *,
+    greedy: bool,
+    temperature: float,
 ) -> None:
-    """One decision for each row that has consumed all it wrote; hidden (B, T, H) are its states up to there."""
+    """One decision for each row that has consumed all it wrote; hidden (B, T, H) are its states, the last one its newest."""
     due = [index for index, row in enumerate(active) if row.waiting == 0]
     if not due:
         return
     legal = [active[index].legal() for index in due]
-    mask = torch.zeros((len(due), len(active[0].vocabulary)), dtype=torch.bool)
-    for line, ids in enumerate(legal):
-        mask[line, ids] = True
-    logprobs = masked_logprobs(_logits(policy, active, hidden, due) / temperature, mask.to(hidden.device)).cpu()
-    chosen = logprobs.argmax(-1) if greedy else torch.multinomial(logprobs.exp(), 1, generator=generator).squeeze(1)
-    picked = logprobs.gather(1, chosen[:, None]).squeeze(1)
+    columns, mask = legal_columns(legal, size)
+    device = hidden.device
+    logits = _logits(policy, active, hidden, due, columns.to(device) if columns is not None else None)
+    logprobs = masked_logprobs(logits / temperature, mask.to(device) if mask is not None else None)
+    if logprobs.shape[1] <= DENSE:
+        logprobs = logprobs.cpu()
+    chosen = logprobs.argmax(-1) if greedy else drawn(logprobs, generator)
+    picked = logprobs.gather(1, chosen[:, None]).squeeze(1).cpu()
+    chosen = chosen.cpu()
+    tokens = chosen if columns is None else columns[chosen]
     for line, index in enumerate(due):
-        active[index].take(int(chosen[line]), legal[line], float(picked[line]))
+        active[index].take(int(tokens[line]), legal[line], float(picked[line]))
         active[index].settle()
 
 
-def _logits(policy: Policy, active: Sequence[Row], hidden: torch.Tensor, due: Sequence[int]) -> torch.Tensor:
-    """(len(due), V), from the same function as in training."""
+def drawn(logprobs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """One id (N,) of each row. Rows of a whole large vocabulary stay where they are: only the chance comes from the CPU."""
+    if logprobs.shape[1] <= DENSE:
+        return torch.multinomial(logprobs.exp(), 1, generator=generator).squeeze(1)
+    up_to = logprobs.double().exp().cumsum(-1)
+    chance = torch.rand((len(up_to), 1), generator=generator, dtype=torch.float64).to(up_to.device)
+    return torch.searchsorted(up_to, chance * up_to[:, -1:], right=True).squeeze(1).clamp(max=up_to.shape[1] - 1)
+
+
+def _logits(
+    policy: Policy, active: Sequence[Row], hidden: torch.Tensor, due: Sequence[int], columns: torch.Tensor | None
+) -> torch.Tensor:
+    """(len(due), U), from the same function as in training."""
     tapes, device = [active[index].tape for index in due], hidden.device
     own, length = hidden[torch.tensor(due, device=device)], hidden.shape[1]
+    if policy.pointer is None:
+        return policy.logits(own[:, -1], columns)
     return policy.choose(
         own[:, -1],
         own,

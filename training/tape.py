@@ -25,8 +25,8 @@ class Tape:
     kinds: list[int] = field(default_factory=list)
     turns: list[int] = field(default_factory=list)
     """0-based turn of an action's tokens; an observation carries the turn that it answers (the opening: -1)."""
-    legal: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """Position of an action token -> legal ids."""
+    legal: dict[int, tuple[int, ...] | None] = field(default_factory=dict)
+    """Position of an action token -> legal ids; None: any."""
     logprobs: dict[int, float] = field(default_factory=dict)
     """Position of an action token -> log-probability under the rollout policy and the same legal ids."""
     rewards: list[float] = field(default_factory=list)
@@ -43,11 +43,11 @@ class Tape:
         """Appends the only legal token: no decision."""
         self._append([token], FORCED, turn)
 
-    def choose(self, token: int, turn: int, legal: Sequence[int], logprob: float) -> None:
-        """Appends a token chosen among `legal`."""
+    def choose(self, token: int, turn: int, legal: Sequence[int] | None, logprob: float) -> None:
+        """Appends a token chosen among `legal`; None: among all."""
         position = len(self.ids)
         self._append([token], ACTION, turn)
-        self.legal[position] = tuple(legal)
+        self.legal[position] = None if legal is None else tuple(legal)
         self.logprobs[position] = logprob
 
     def _append(self, ids: Sequence[int], kind: int, turn: int) -> None:
@@ -71,7 +71,7 @@ class Tape:
             ids=[names[token] for token in self.ids],
             kinds=list(self.kinds),
             turns=list(self.turns),
-            legal={position: tuple(names[token] for token in legal) for position, legal in self.legal.items()},
+            legal={p: None if legal is None else tuple(names[t] for t in legal) for p, legal in self.legal.items()},
             logprobs=dict(self.logprobs),
             rewards=list(self.rewards),
             truncated=self.truncated,

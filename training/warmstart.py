@@ -49,6 +49,7 @@ def warm_start(
     seed: int,
     words: frozenset[int],
     word_dropout: float,
+    part: int = 0,
     success: Callable[[], float] | None = None,
     log: Callable[[WarmEpoch], None],
     weight_decay: float = 0.05,
@@ -57,7 +58,8 @@ def warm_start(
     which is asked for in the second half of the epochs, then by validation loss.
 
     `episodes` gives the `number` tapes of an epoch. In each epoch a share `word_dropout` of the tokens in
-    `words` is left out of the observations, anew: the requests are few.
+    `words` is left out of the observations, anew: the requests are few. `part` episodes are in one forward pass (0: half
+    a batch).
 
     Raises StageError where the loss is not finite; the parameters of the best epoch so far are then in place.
     """
@@ -68,27 +70,29 @@ def warm_start(
         optimizer, lambda s: min((s + 1) / warmup, 0.5 * (1 + math.cos(math.pi * min(1.0, s / max(1, steps)))) + 0.02)
     )
     generator = torch.Generator().manual_seed(seed)
-    best, best_state = (-math.inf, -math.inf), {k: v.clone() for k, v in policy.state_dict().items()}
+    best, best_state = (-math.inf, -math.inf), {k: v.clone() for k, v in policy.trained().items()}
     for epoch in range(epochs):
         started, total, count = time.perf_counter(), 0.0, 0
         policy.train()
         chance = random.Random(f"{seed}/{epoch}")
         seen = [tape.thinned(words, word_dropout, chance) for tape in episodes(epoch)]
         for chosen in _groups(seen, batch, generator):
-            loss = imitation_step(policy, optimizer, chosen, vocabulary_size=vocabulary_size, pad=pad, part=max(1, batch // 2))
+            loss = imitation_step(
+                policy, optimizer, chosen, vocabulary_size=vocabulary_size, pad=pad, part=part or max(1, batch // 2)
+            )
             if loss is None:
-                policy.load_state_dict(best_state)
+                policy.load_trained(best_state)
                 raise StageError(f"warm start, epoch {epoch}: the loss is not finite; lower --warm-lr (now {lr})")
             total += loss
             count += action_count(chosen)
             schedule.step()
-        held_loss, accuracy = judge(policy, validation, vocabulary_size=vocabulary_size, pad=pad, batch=batch)
+        held_loss, accuracy = judge(policy, validation, vocabulary_size=vocabulary_size, pad=pad, batch=part or batch)
         solved = success() if success is not None and 2 * (epoch + 1) > epochs else math.nan
         log(WarmEpoch(epoch, total / max(1, count), held_loss, accuracy, solved, time.perf_counter() - started))
         measure = (-math.inf if math.isnan(solved) else solved, -(held_loss if validation else total / max(1, count)))
         if measure > best:
-            best, best_state = measure, {k: v.clone() for k, v in policy.state_dict().items()}
-    policy.load_state_dict(best_state)
+            best, best_state = measure, {k: v.clone() for k, v in policy.trained().items()}
+    policy.load_trained(best_state)
 
 
 def imitation_step(
@@ -125,7 +129,7 @@ def judge(policy: Policy, tapes: Sequence[Tape], *, vocabulary_size: int, pad: i
         data = collate(part, vocabulary_size, pad, policy.device)
         scores = score(policy, data)
         loss -= float(scores.logprob.sum())
-        right += int((scores.logprobs.argmax(-1) == data.targets).sum())
+        right += int((scores.likeliest == data.targets).sum())
         count += len(data.targets)
     return (loss / count, right / count) if count else (math.nan, math.nan)
 

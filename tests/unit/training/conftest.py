@@ -7,33 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from environments.agents import action_text
-from environments.episode import Episode
 from rewards.score import Grader, load_grader
-from schemas.files import write_models
-from schemas.task import Trajectory
 from schemas.taskset import TaskSet, open_taskset
+from tests.reference_episodes import add_trajectories
 from tests.taskset_factory import build_taskset
 from training.config import Config
 from training.corpus import build_vocabulary, read_trajectories
 from training.policy import Policy, small_model
+from training.symbols import SymbolCodec
 from training.tokens import Vocabulary
-
-
-def add_trajectories(folder: Path) -> Path:
-    """Writes train/trajectories.jsonl: each reference path, played."""
-    taskset = open_taskset(folder, "train")
-    grader = load_grader(taskset)
-    rows = []
-    for task_id in taskset.tasks:
-        episode = Episode(taskset, grader)
-        shown = [episode.reset(task_id).text]
-        steps = grader.criteria(task_id).answer.reference
-        shown += [episode.step(step.call).observation.text for step in steps]
-        calls = tuple(action_text(step.call) for step in steps)
-        rows.append(Trajectory(task_id=task_id, agent="reference", observations=tuple(shown), actions=calls))
-    write_models(folder / "train" / "trajectories.jsonl", rows)
-    return folder
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +36,11 @@ def grader(taskset: TaskSet) -> Grader:
 @pytest.fixture(scope="session")
 def vocabulary(taskset: TaskSet) -> Vocabulary:
     return build_vocabulary(taskset, read_trajectories(taskset), min_count=1)
+
+
+@pytest.fixture(scope="session")
+def codec(vocabulary: Vocabulary) -> SymbolCodec:
+    return SymbolCodec(vocabulary)
 
 
 @pytest.fixture

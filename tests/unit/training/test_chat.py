@@ -14,6 +14,7 @@ from schemas.taskset import TaskSet, open_taskset
 from training.chat import Inexpressible, Memory, decode_action, encode_action, render, text_symbols
 from training.corpus import read_trajectories, warm_tapes
 from training.grammar import ToolGrammar
+from training.symbols import SymbolCodec
 from training.tape import ACTION, FORCED
 from training.tokens import ACT, EOS, PAD, Vocabulary
 
@@ -40,7 +41,7 @@ def test_every_reference_call_survives_symbols_and_back(
 
 
 def test_all_reference_steps_are_expressible(taskset: TaskSet, vocabulary: Vocabulary) -> None:
-    tapes, coverage = warm_tapes(taskset, read_trajectories(taskset), vocabulary, 384)
+    tapes, coverage = warm_tapes(taskset, read_trajectories(taskset), SymbolCodec(vocabulary), 384)
     assert coverage.share == 1.0, coverage.reasons
     assert len(tapes) == len(taskset.tasks)
 
@@ -76,7 +77,7 @@ def test_late_by_more_than_the_limit_and_within_the_window_fall_into_different_b
 
 
 def test_forced_tokens_are_no_decisions_and_observations_never_are(taskset: TaskSet, vocabulary: Vocabulary) -> None:
-    tapes, _ = warm_tapes(taskset, read_trajectories(taskset), vocabulary, 384)
+    tapes, _ = warm_tapes(taskset, read_trajectories(taskset), SymbolCodec(vocabulary), 384)
     for tape in tapes:
         assert set(tape.legal) == set(tape.actions())
         assert all(len(legal) > 1 for legal in tape.legal.values())

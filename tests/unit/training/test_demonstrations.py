@@ -8,6 +8,7 @@ from rewards.score import Grader
 from schemas.taskset import TaskSet
 from training.corpus import read_trajectories, warm_tapes
 from training.demonstrations import Demonstrator, epoch_of
+from training.symbols import SymbolCodec
 from training.tape import ACTION, FORCED
 from training.tokens import Vocabulary
 
@@ -15,7 +16,7 @@ CONTEXT = 512
 
 
 def demonstrator(taskset: TaskSet, grader: Grader, vocabulary: Vocabulary, rate: float) -> Demonstrator:
-    return Demonstrator(taskset, grader, vocabulary, CONTEXT, rate=rate)
+    return Demonstrator(taskset, grader, SymbolCodec(vocabulary), CONTEXT, rate=rate)
 
 
 def test_without_detours_it_is_the_reference(taskset: TaskSet, grader: Grader, vocabulary: Vocabulary) -> None:
@@ -62,7 +63,7 @@ def test_detours_change_nothing_in_any_system(taskset: TaskSet, grader: Grader, 
 
 
 def test_an_epoch_is_the_same_twice_and_another_is_other(taskset: TaskSet, grader: Grader, vocabulary: Vocabulary) -> None:
-    tapes, _ = warm_tapes(taskset, read_trajectories(taskset), vocabulary, CONTEXT)
+    tapes, _ = warm_tapes(taskset, read_trajectories(taskset), SymbolCodec(vocabulary), CONTEXT)
     plain = {tape.task_id: tape for tape in tapes}
 
     def ids(epoch: int) -> list[list[int]]:

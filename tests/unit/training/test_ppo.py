@@ -153,7 +153,7 @@ def test_shuffled_rewards_are_a_permutation_of_the_returns(tiny: Config) -> None
         lab.policy,
         lab.taskset,
         lab.grader,
-        lab.vocabulary,
+        lab.codec,
         ppo.jobs(lab, 0),
         context=384,
         generator=torch.Generator().manual_seed(1),
