@@ -3,73 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
-from functools import lru_cache
 
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+from deid.dateforms import DAY_ONLY, ISO, MONTHS, ORDINALS, YEARS, Found, Years, epoch_unit, find_dates, unclear, undeclared
+from deid.fold import even
+
 SHORT = {name[:3].casefold(): number for number, name in enumerate(MONTHS, 1)} | {"sept": 9}
 LONG = {name.casefold(): number for number, name in enumerate(MONTHS, 1)}
-MONTH = "(?:" + "|".join([*MONTHS, *(f"{m[:3]}\\.?" for m in MONTHS), "Sept\\.?"]) + ")"
-DAY = r"(?:3[01]|[12]\d|0?[1-9])"
-ISO = re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12]\d|3[01])(?!\d)")
-YEAR_FIRST = re.compile(
-    r"(?<![\d.])(?P<y>(?:19|20)\d\d)(?P<s>[./_])(?P<m>1[0-2]|0?[1-9])(?P=s)(?P<d>3[01]|[12]\d|0?[1-9])(?![\d]|\.\d)"
-)
-DAY_MONTH = re.compile(
-    rf"\b(?P<d>{DAY})(?P<o>st|nd|rd|th|\.)?(?P<s1>\s+(?:of\s+)?|-)(?P<m>{MONTH})(?![a-z])(?:(?P<s2>,?\s+|-)(?P<y>(?:19|20)\d\d)\b)?",
-    re.IGNORECASE,
-)
-MONTH_DAY = re.compile(
-    rf"\b(?P<m>{MONTH})(?P<s1>\s+(?:the\s+)?)(?P<d>{DAY})(?P<o>st|nd|rd|th)?(?![\d:])(?:(?P<s2>,?\s+)(?P<y>(?:19|20)\d\d)\b)?",
-    re.IGNORECASE,
-)
-MONTH_YEAR = re.compile(rf"\b(?P<m>{MONTH})(?P<s1>,?\s+|-)(?P<y>(?:19|20)\d\d)\b", re.IGNORECASE)
-UNDECLARED = re.compile(
-    r"(?<![\d./-])(?:(?P<a>\d{1,2})(?P<s>[./-])(?P<b>\d{1,2})(?P=s)(?:19|20)\d\d|(?P<a2>\d{1,2})/(?P<b2>\d{1,2})/\d\d"
-    r"|(?P<a3>\d\d)\.(?P<b3>\d\d)\.\d\d)(?![\d/]|[.-]\d)"
-)
-"""A day and a month in figures, in either order, with a year: which is which, only a declared format can tell."""
-DIRECTIVES = {
-    "%d": r"(?P<d>3[01]|[12]\d|0?[1-9])", "%m": r"(?P<m>1[0-2]|0?[1-9])", "%Y": r"(?P<y>(?:19|20)\d\d)", "%y": r"(?P<y2>\d\d)",
-    "%B": rf"(?P<B>{MONTH})", "%b": rf"(?P<B>{MONTH})",
-}  # fmt: skip
 MIDDLE = 15
 DAY_S = 86_400
 TWO_YEARS_S = 2 * 366 * DAY_S
 ORDINAL = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
-
-
-@lru_cache(maxsize=64)
-def pattern_of(fmt: str) -> re.Pattern[str]:
-    """A strptime format of days, months and years as a regular expression with groups d, m, y, y2, B."""
-    parts = [DIRECTIVES.get(part, re.escape(part)) for part in re.split(r"(%[a-zA-Z])", fmt)]
-    return re.compile(r"(?<![\d.])" + "".join(parts) + r"(?![\d]|\.\d)", re.IGNORECASE)
-
-
-def find_dates(text: str, formats: tuple[str, ...]) -> list[tuple[int, int, re.Match[str]]]:
-    """Dates in a text: year first, English month names (a month and a year too), the declared formats; (start, end, match)."""
-    found: list[tuple[int, int, re.Match[str]]] = []
-    for pattern in [ISO, YEAR_FIRST, DAY_MONTH, MONTH_DAY, MONTH_YEAR, *map(pattern_of, formats)]:
-        found.extend((m.start(), m.end(), m) for m in pattern.finditer(text) if pattern is not DAY_MONTH or _is_date(m))
-    return found
-
-
-def _is_date(match: re.Match[str]) -> bool:
-    """ "lines 3 and 5 may be missing" holds no date."""
-    return match["m"] not in ("may", "march") or bool(match["y"] or match["o"])
+LISTED_DAY = re.compile(r"(?P<d>\d+)(?P<o>st|nd|rd|th)?", re.IGNORECASE)
 
 
 def month_number(name: str) -> int:
@@ -78,21 +24,31 @@ def month_number(name: str) -> int:
 
 
 def shift_match(match: re.Match[str], days: int, near: date) -> str | None:
-    """The matched date moved by `days`, in the form it was written; None where it is no date. A missing year is the
-    one closest to `near`; a month without a day is moved by its middle."""
+    """The matched date moved by `days`, in the form it was written; None where it is no date, or where days of one month
+    would fall into two years. A missing year is the one closest to `near`; a month without a day is moved by its middle."""
     groups = match.groupdict()
+    if groups.get("e"):
+        return str(int(groups["e"]) + days * DAY_S * epoch_unit(groups["e"]))
+    if match.re is DAY_ONLY:
+        return _shift_day(match, days, near)
     name = groups.get("B") or (groups["m"] if not groups["m"].isdigit() else "")
     month = month_number(name) if name else int(groups["m"])
-    day, year = int(groups.get("d") or MIDDLE), groups.get("y")
+    year = int(groups["y"]) if groups.get("y") else None
     if groups.get("y2"):
-        year = f"20{groups['y2']}"
-    moved = _moved(day, month, int(year) if year else None, days, near)
+        year = _century(int(groups["y2"]), near)
+    if groups.get("ds"):
+        return _shift_days(match, month, year, days, near)
+    word = groups.get("w")
+    day = ORDINALS.index(word.casefold().replace(" ", "-")) + 1 if word else int(groups.get("d") or MIDDLE)
+    moved = _moved(day, month, year, days, near)
     if moved is None:
         return None
     put = {
         "d": _day(groups.get("d") or "", moved.day), "m": "", "B": "", "y": f"{moved.year:04d}", "y2": f"{moved.year % 100:02d}",
-        "o": ORDINAL.get(moved.day, "th") if groups.get("o") not in (None, ".") else groups.get("o"),
+        "o": _ordinal(groups.get("o"), moved.day), "w": ORDINALS[moved.day - 1],
     }  # fmt: skip
+    if word and word[0].isupper():
+        put["w"] = put["w"].capitalize()
     if name:
         put["B" if groups.get("B") else "m"] = _month(name, moved.month)
     else:
@@ -103,26 +59,72 @@ def shift_match(match: re.Match[str], days: int, near: date) -> str | None:
     return text
 
 
-def shift_text(text: str, days: int, near: date, formats: tuple[str, ...]) -> str:
-    """A text with every date in it moved by `days`; the longest of overlapping ones counts."""
-    taken: list[tuple[int, int, re.Match[str]]] = []
-    for start, end, match in sorted(find_dates(text, formats), key=lambda d: (d[0] - d[1], d[0])):
+def _shift_day(match: re.Match[str], days: int, near: date) -> str | None:
+    """A day without its month ("on the 5th"): the one nearest to `near`."""
+    around = [near + timedelta(days=n) for n in sorted(range(-31, 32), key=lambda n: (abs(n), n))]
+    day = next((d for d in around if d.day == int(match["d"])), None)
+    return day and f"{_day(match['d'], (day + timedelta(days=days)).day)}{_ordinal(match['o'], (day + timedelta(days=days)).day)}"
+
+
+def _shift_days(match: re.Match[str], month: int, year: int | None, days: int, near: date) -> str | None:
+    """Several days of one month ("March 5-7, 2025"): each day carries its own month where they come to lie in two."""
+    listed, moved = list(LISTED_DAY.finditer(match["ds"])), []
+    for day in listed:
+        new = _moved(int(day["d"]), month, year, days, near)
+        if new is None:
+            return None
+        moved.append(new)
+    if match["y"] and moved[0].year != moved[-1].year:
+        return None
+    behind = match.start("m") > match.start("ds")
+    kept = moved[-1] if behind else moved[0]
+    days_text = match["ds"]
+    for at in reversed(range(len(listed))):
+        day, new = listed[at], moved[at]
+        text = _day(day["d"], new.day) + (_ordinal(day["o"], new.day) or "")
+        beside = moved[at + 1 if behind else at - 1] if 0 <= (at + 1 if behind else at - 1) < len(moved) else new
+        if beside.month != new.month:
+            named = _month(match["m"], new.month)
+            text = f"{text}{match['s1']}{named}" if behind else f"{named}{match['s1']}{text}"
+        days_text = days_text[: day.start()] + text + days_text[day.end() :]
+    base, text = match.start(), match.group()
+    put = {"ds": days_text, "m": _month(match["m"], kept.month)} | ({"y": f"{kept.year:04d}"} if match["y"] else {})
+    for group, value in sorted(put.items(), key=lambda x: -match.start(x[0])):
+        text = text[: match.start(group) - base] + value + text[match.end(group) - base :]
+    return text
+
+
+def chosen(found: list[Found]) -> list[Found]:
+    """Of dates that overlap the longest, then the first; in text order."""
+    taken: list[Found] = []
+    for start, end, match in sorted(found, key=lambda d: (d[0] - d[1], d[0])):
         if not any(t[0] < end and start < t[1] for t in taken):
             taken.append((start, end, match))
-    for start, end, match in sorted(taken, key=lambda d: -d[0]):
+    return sorted(taken, key=lambda d: d[0])
+
+
+def shift_text(text: str, days: int, near: date, formats: tuple[str, ...], years: Years = YEARS) -> str:
+    """A text with every date in it moved by `days`; the longest of overlapping ones counts."""
+    if not days:
+        return text
+    for start, end, match in reversed(chosen(find_dates(text, formats, years))):
         text = text[:start] + (shift_match(match, days, near) or match.group()) + text[end:]
     return text
 
 
-def is_undeclared(text: str, formats: tuple[str, ...]) -> bool:
-    """True where a text holds a date in figures that no known form explains: it cannot be moved and must not leave."""
-    known = find_dates(text, formats)
-    for match in UNDECLARED.finditer(text):
-        one, other = (int(match[a] or match[b] or match[c]) for a, b, c in (("a", "a2", "a3"), ("b", "b2", "b3")))
-        is_day = 1 <= min(one, other) <= 12 and 1 <= max(one, other) <= 31
-        if is_day and not any(start <= match.start() and match.end() <= end for start, end, _ in known):
-            return True
-    return False
+def unmovable(text: str, days: int, near: date, formats: tuple[str, ...], years: Years = YEARS) -> Iterator[tuple[int, int]]:
+    """Where a text holds a date that cannot be moved and so must not leave: in a form that is not known, on a day that no
+    calendar has. Where dates do not move, only days in figures of an undeclared form: they may be those of a birth."""
+    if len(text) < 4:
+        return
+    known = find_dates(text, formats, years)
+    if not days:
+        yield from undeclared(text, known, years)
+        return
+    yield from unclear(text, known, years)
+    for start, end, match in chosen(known):
+        if shift_match(match, days, near) is None:
+            yield start, end
 
 
 def reads_as_time(value: float, near: date) -> bool:
@@ -131,9 +133,13 @@ def reads_as_time(value: float, near: date) -> bool:
     return at > TWO_YEARS_S and any(abs(value / unit - at) <= TWO_YEARS_S for unit in (1, 1_000, 1_000_000))
 
 
+def _century(year: int, near: date) -> int:
+    return 2000 + year if 2000 + year <= near.year + 20 else 1900 + year
+
+
 def _moved(day: int, month: int, year: int | None, days: int, near: date) -> date | None:
     candidates = []
-    for guess in [year] if year is not None else [near.year - 1, near.year, near.year + 1]:
+    for guess in [year] if year is not None else range(max(1, near.year - 4), near.year + 5):
         try:
             candidates.append(date(guess, month, day))
         except ValueError:
@@ -145,6 +151,10 @@ def _moved(day: int, month: int, year: int | None, days: int, near: date) -> dat
 
 def _day(old: str, new: int) -> str:
     return f"{new:02d}" if old.startswith("0") or len(old) == 2 else str(new)
+
+
+def _ordinal(old: str | None, day: int) -> str | None:
+    return old if not old or old == "." else ORDINAL.get(day, "th") + old[2:]
 
 
 def _month(old: str, new: int) -> str:
@@ -161,7 +171,7 @@ def _month(old: str, new: int) -> str:
 def shift_value(value: str, days: int, formats: tuple[str, ...]) -> str | None:
     """A whole time or date value moved by `days`, in the same form; None where it is neither ISO 8601 nor of a
     declared format."""
-    text = value.strip()
+    text = even(value).strip()
     head = ISO.match(text)
     if head:
         moved = _moved(int(head["d"]), int(head["m"]), int(head["y"]), days, date(2000, 1, 1))

@@ -11,6 +11,42 @@ WORD = re.compile(r"[^\W_]+")
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa", "æ": "ae"})
 
 
+LOOK_ALIKES = str.maketrans(
+    "АВЕЅЗІЈКМНОРСТУХаеорсухіјѕΑΒΕΖΗΙΚΜΝΟΡΤΥΧονѵԁԛԝ",
+    "ABESЗIJKMHOPCTYXaeopcyxijsABEZHIKMNOPTYXovvdqw",
+)
+"""Cyrillic and Greek letters that look like Latin ones."""
+MARKS = {0x2032: "'", 0x2018: "'", 0x2019: "'", 0x2212: "-"} | dict.fromkeys(range(0x2010, 0x2016), "-")
+RUN = re.compile(r"\w+(?:[-.@+]\w+)*")
+
+
+def even(text: str) -> str:
+    """The text in plain letters, figures, dashes and blanks, character by character (so that places stay): full-width forms,
+    all dashes and blanks, and look-alikes of Latin letters in a word that also holds Latin letters or figures."""
+    if text.isascii():
+        return text
+    return RUN.sub(_alike, "".join(c if c.isascii() else _plain(c) for c in text))
+
+
+@lru_cache(maxsize=10_000)
+def _plain(char: str) -> str:
+    if mark := MARKS.get(ord(char)):
+        return str(mark)
+    if char.isspace():
+        return char if char in "\u2028\u2029\x85" else " "
+    if char.isdecimal():
+        return str(unicodedata.decimal(char))
+    same = unicodedata.normalize("NFKC", char)
+    return same if len(same) == 1 else char
+
+
+def _alike(run: re.Match[str]) -> str:
+    word = run.group()
+    if word.isascii() or not any(c.isascii() and c.isalnum() for c in word):
+        return word
+    return word.translate(LOOK_ALIKES)
+
+
 def word_set(text: str) -> frozenset[str]:
     """The words of a list written as text."""
     return frozenset(text.split())
@@ -60,14 +96,15 @@ class Words:
 
 
 def words_of(text: str) -> Words:
+    plain = even(text)
     starts, ends, raw, folded, index = [], [], [], [], {}
     offset = 1
-    for number, match in enumerate(WORD.finditer(text)):
+    for number, match in enumerate(WORD.finditer(plain)):
         word = match.group()
         low = fold_word(word)
         starts.append(match.start())
         ends.append(match.end())
-        raw.append(word)
+        raw.append(text[match.start() : match.end()])
         folded.append(low)
         index[offset] = number
         offset += len(low) + 1

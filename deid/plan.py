@@ -6,15 +6,17 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
-from deid.dates import shift_text
+from deid.dateforms import YEARS, Years
+from deid.dates import shift_text, unmovable
 from deid.fold import alnum, digits, fold, spellings
 from deid.identity import Person, PersonRecord, RecordKey, link_persons, normalise_email, normalise_phone, phone_regions
 from deid.lexicon import Entry, Lexicon
 from deid.names import NICKNAMES
+from deid.said import Secret, secret_of
 from deid.spans import Context
 from deid.tables import Records
 from deid.tokens import Minter, derive, shift_weeks, type_name
@@ -64,10 +66,18 @@ class Plan:
     """Declared values (enumerations, allowed codes), as written: they pass, but for the dates in them."""
     near: date = date(1970, 1, 1)
     """Day of the first event: what a date without a year in a declared value is near to."""
+    years: Years = YEARS
+    """Two years before the first event to two after the last."""
+    secrets: tuple[Secret, ...] = ()
+    """Identities whose values are hidden where they are said as such (DeidSpec.alike)."""
 
     def moved(self, text: str) -> str:
         """A code or a declaration with the dates in it moved, the same wherever it stands."""
-        return shift_text(text, self.shift_days, self.near, self.context.date_formats)
+        return shift_text(text, self.shift_days, self.near, self.context.date_formats, self.years)
+
+    def unmovable(self, text: str) -> bool:
+        """True for a code or a declaration with a date that cannot be moved: it must not leave."""
+        return any(True for _ in unmovable(text, self.shift_days, self.near, self.context.date_formats, self.years))
 
     def scope_of(self, system: str) -> str:
         """What separates the tokens of two sources: empty where the spec's scope links them."""
@@ -110,11 +120,14 @@ def build_plan(spec: Spec, records: Records, key: bytes) -> Plan:
     weeks = 0 if spec.tokens.dates == "as_recorded" else shift_weeks(key, spec.supplier, spec.tokens.epoch)
     plan = Plan(spec, records.book, minter, derive(key, "references"), 7 * weeks)
     if isinstance(first := records.events["event_ts"].min(), datetime):
+        last = records.events["event_ts"].max()
         plan.near = first.date()
+        plan.years = first.year - 2, (last.year if isinstance(last, datetime) else first.year) + 2
     facts = _Facts(plan)
     facts.read(records)
     facts.link()
     facts.mint()
+    plan.secrets = tuple(facts.secret(identity) for identity in spec.deid.alike)
     find_staff(plan, records)
     phrases = find_words(plan, records, facts.mentions)
     extra = [(phrase, Entry("vocabulary", "")) for phrase in phrases if not phrase.isdigit()]
@@ -229,7 +242,7 @@ class _Facts:
         regions = phone_regions(
             [p for r in self.person_records.values() for p in r.phones] + [p for _, p in sorted(self.loose["phone"])]
         )
-        plan.context = Context(plan.spec.deid.id_patterns, plan.spec.deid.date_formats, regions)
+        plan.context = Context(plan.spec.deid.id_patterns, plan.spec.deid.date_formats, regions, plan.years)
         plan.persons, plan.review = link_persons(list(self.person_records.values()), regions)
         for number, person in enumerate(plan.persons):
             for key in person.records:
@@ -257,6 +270,8 @@ class _Facts:
             plan.alnum_ids.setdefault((kind, alnum(value)), value)
             if len(digits(value)) >= 8 and digits(value) == alnum(value):
                 plan.digit_ids[scope, digits(value)] = token
+        known = frozenset(written for _, written in plan.alnum_ids if not written.isdigit())
+        plan.context = replace(plan.context, known_ids=known)
         for kind, value, scope in sorted(self.places):
             minter.mint(kind, value, scope)
         for person in plan.persons:
@@ -281,6 +296,12 @@ class _Facts:
             plan.phones.setdefault((scope, phone), minter.mint("phone", phone, scope))
         for scope, value in sorted(self.loose["login"]):
             plan.logins.setdefault((scope, value), minter.mint("login", value, scope))
+
+    def secret(self, identity: str) -> Secret:
+        """How an identity's values are said: under which names, in how many figures."""
+        fields = sorted({key.split(".", 2)[2] for key, rule in self.plan.book.fields.items() if rule.identity == identity})
+        values = [value for kind, value, _ in self.ids if kind == type_name(identity)]
+        return secret_of(identity, fields, {len(v) for v in values if v.isascii() and v.isdigit()})
 
     def entries(self, only: str) -> Iterator[tuple[str, Entry]]:
         """Phrases of the dictionary of the scope `only`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from deid.dates import is_undeclared, reads_as_time, shift_value
+from deid.dates import reads_as_time, shift_value
 from deid.fold import alnum, fold
 from deid.identity import RecordKey, normalise_email, normalise_phone
 from deid.names import parse_name
@@ -194,7 +194,7 @@ class Shard:
         """A code passes, but a date in it moves: a product or a campaign may be named after a day."""
         if not isinstance(value, str):
             return self._number(value, row)
-        if is_undeclared(value, self.plan.context.date_formats):
+        if self.plan.unmovable(value):
             raise NotUnderstoodError(UNDECLARED_DATE)
         return self.plan.moved(value)
 

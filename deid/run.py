@@ -16,7 +16,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deid.dates import is_undeclared
 from deid.plan import Plan, build_plan
 from deid.residual import require_clean, scan
 from deid.rewrite import Row, Shard
@@ -238,7 +237,7 @@ def moved_dates(node: Any, plan: Plan) -> Any:
         return {plan.moved(name): moved_dates(child, plan) for name, child in node.items()}
     if isinstance(node, list):
         return [moved_dates(child, plan) for child in node]
-    if isinstance(node, str) and is_undeclared(node, plan.context.date_formats):
+    if isinstance(node, str) and plan.unmovable(node):
         raise PrivacyError(f"the declarations hold {UNDECLARED_DATE}; nothing was published")
     return plan.moved(node) if isinstance(node, str) else node
 
@@ -299,13 +298,19 @@ def _small_tables(records: Records, shard: Shard) -> dict[str, pl.DataFrame]:
         | {c: texts.get((n, c), row[c]) for c in ("title", "text")}
         for n, row in enumerate(records.policies.to_dicts())
     ]
-    held = [row | placed(row) | {"found": plan.moved(row["found"] or "") or None} for row in records.quarantine.to_dicts()]
+    held = [row | placed(row) | {"found": found_in(row, plan)} for row in records.quarantine.to_dicts()]
     return {
         "records": sort_all(frame(found, RECORD_COLUMNS), ("system", "kind", "record_id")),
         "links": sort_all(frame(links, LINK_COLUMNS), ()),
         "policies": sort_all(frame(policies, POLICY_COLUMNS), ("document", "version", "clause")),
         "quarantine": frame(held, QUARANTINE_COLUMNS),
     }
+
+
+def found_in(row: Row, plan: Plan) -> str | None:
+    """What ingest found in a row that it could not read, with its dates moved; None where one cannot be."""
+    found = row["found"] or ""
+    return None if plan.unmovable(found) else plan.moved(found) or None
 
 
 def _policy_texts(records: Records, shard: Shard) -> dict[tuple[int, str], str]:
@@ -321,7 +326,7 @@ def _policy_texts(records: Records, shard: Shard) -> dict[tuple[int, str], str]:
     wanted: dict[tuple[int, str], Request] = {}
     for number, row in enumerate(records.policies.to_dicts()):
         near = (row["in_force_from"] or row["published_ts"]).date() if row["in_force_from"] or row["published_ts"] else plan.near
-        if plan.moved(row["document"]) != row["document"] or is_undeclared(row["document"], plan.context.date_formats):
+        if plan.moved(row["document"]) != row["document"] or plan.unmovable(row["document"]):
             raise PrivacyError(
                 "policies: the name of a document holds a date, and the spec goes by that name; nothing was published"
             )

@@ -32,6 +32,10 @@ class Context:
     date_formats: tuple[str, ...] = ()
     regions: tuple[str, ...] = ("US", "GB", "DE")
     """ISO regions that a national phone number is tried in."""
+    years: tuple[int, int] = (2000, 2039)
+    """Years (first, last) that two figures, or a count of seconds, may mean."""
+    known_ids: frozenset[str] = frozenset()
+    """Letters and figures of the supplier's own ids, folded ("a104327")."""
     common: frozenset[str] = frozenset()
     """Folded words that the supplier's texts use as ordinary words."""
     vocabulary: frozenset[str] = frozenset()

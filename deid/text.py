@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 
-from deid.dates import find_dates, is_undeclared, shift_match, shift_text
-from deid.fold import Words, alnum, digits, fold, words_of
+from deid.dateforms import find_dates, unclear, undeclared
+from deid.dates import shift_match, shift_text, unmovable
+from deid.fold import Words, alnum, digits, even, fold, words_of
 from deid.names import one_edit, parse_name
 from deid.plan import Plan, id_identity
+from deid.said import find_said
 from deid.spans import GUESS, Detector, Span, resolve
 from deid.thread import Thread
 from deid.tokens import type_name
@@ -20,6 +22,8 @@ from schemas.plugins import load_plugins
 
 SECRET = "[SECRET]"
 UNDECLARED_DATE = "a date in a form that deid.date_formats does not declare"
+SHOWN = ("date", "vocabulary")
+"""Kinds of spans whose words stay."""
 MAX_ACRONYM = 5
 UNREADABLE = re.compile("[\ufffd\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 NAME_WORD = re.compile(r"[^\W\d_]")
@@ -57,6 +61,7 @@ def failure_of(text: str, language: str) -> str:
     """Why a text may not be read: "undecodable text", "unsupported language", or ""."""
     if UNREADABLE.search(text):
         return "undecodable text"
+    text = even(text)
     letters = [c for c in text if c.isalpha()]
     if len(letters) >= 8 and sum(c < "\u0250" for c in letters) < 0.7 * len(letters):
         return f"unsupported language (this version reads {language})"
@@ -114,7 +119,7 @@ class TextRewriter:
                 spans.extend(detector.find([text], self.plan.context)[0])
             except Exception:  # a detector that cannot judge a text must not let it pass; its message may quote the text
                 return f"detector {detector.name} failed"
-        return spans
+        return spans + find_said(text, self.plan.secrets) if self.plan.secrets else spans
 
     def _participants(self, thread: Thread, works: list[_Work]) -> None:
         """Whoever a text of the thread names beyond doubt (address, phone, full name) takes part in it, and so may be
@@ -122,6 +127,12 @@ class TextRewriter:
         plan = self.plan
         owner = {p.token: n for n, p in enumerate(plan.persons)}
         for work in works:
+            for secret in plan.secrets:
+                if secret.label.search(work.request.text):
+                    thread.asked.add(secret.identity)
+                for span in work.spans:
+                    if span.kind == f"id:{secret.identity}":
+                        thread.said(secret.identity, digits(even(span.value)))
             for span in work.spans:
                 if span.kind in ("email", "phone", "login", "id"):
                     token = self._known(thread, span)
@@ -243,32 +254,48 @@ class TextRewriter:
         request, plan = work.request, self.plan
         text = request.text
         spans = [s for s in work.spans if s.kind != "mention" and not (s.kind == "person" and self._bearer(thread, s) < 0)]
-        dates = {(start, end): match for start, end, match in find_dates(text, plan.context.date_formats)}
+        found = find_dates(text, plan.context.date_formats, plan.years)
+        dates = {(start, end): match for start, end, match in found}
         pieces, at, originals = [], 0, []
         chosen = resolve(spans + thread.find(text, work.words, request.author))
         lost = dates.keys() - {(s.start, s.end) for s in chosen if s.kind == "date"}
+        left = unclear(text, found, plan.years) if plan.shift_days else undeclared(text, found, plan.years)
+        if any(not self._hidden(thread, text, start, end, chosen) for start, end in left):
+            return Outcome(failure=UNDECLARED_DATE)
 
-        def kept(start: int, end: int) -> str:
-            """Characters that stay; where a date lost to a span that overlaps it, what is left of it moves too."""
+        def kept(start: int, end: int) -> str | None:
+            """Characters that stay; where a date lost to a span that overlaps it, what is left of it moves too, or is None."""
             piece = text[start:end]
-            touched = any(a < end and start < b for a, b in lost)
-            return shift_text(piece, plan.shift_days, request.near, plan.context.date_formats) if touched else piece
+            if not plan.shift_days or not any(a < end and start < b for a, b in lost):
+                return piece
+            given = plan.shift_days, request.near, plan.context.date_formats, plan.years
+            return None if any(unmovable(piece, *given)) else shift_text(piece, *given)
 
         for span in [*chosen, Span(len(text), len(text), "end")]:
             original = text[span.start : span.end]
-            if is_undeclared(text[at : span.start], plan.context.date_formats):
-                return Outcome(failure=UNDECLARED_DATE)
-            if span.kind == "date":
-                new = shift_match(dates[span.start, span.end], plan.shift_days, request.near) or original
+            new: str | None = original
+            if span.kind == "date" and plan.shift_days:
+                new = shift_match(dates[span.start, span.end], plan.shift_days, request.near)
             elif span.kind in ("vocabulary", "end"):
                 new = kept(span.start, span.end)
-            else:
+            elif span.kind != "date":
                 new = self._replacement(thread, span, original)
                 if new and new not in (SECRET, original):
                     originals.append((new, original))
-            pieces += [kept(at, span.start), new]
+            before = kept(at, span.start)
+            if new is None or before is None:
+                return Outcome(failure=UNDECLARED_DATE)
+            pieces += [before, new]
             at = span.end
         return Outcome("".join(pieces), "", originals)
+
+    def _hidden(self, thread: Thread, text: str, start: int, end: int, chosen: list[Span]) -> bool:
+        """True if one token takes the place of a whole find. What only looks like a telephone number may be the date itself."""
+        for span in chosen:
+            if span.kind not in SHOWN and span.start <= start and end <= span.end:
+                longer = len(digits(text[span.start : span.end])) >= len(digits(text[start:end])) + 3
+                return span.kind != "phone" or longer or bool(self._known(thread, span))
+        return False
 
     def _replacement(self, thread: Thread, span: Span, original: str) -> str:
         plan, scope = self.plan, thread.scope

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 from deid.fold import Words, alnum, digits, fold, spellings, word_set
 from deid.names import NICKNAMES, Name, one_edit, parse_name, short_form
-from deid.plan import Plan
+from deid.plan import Plan, id_identity
+from deid.said import find_answers, is_year
 from deid.spans import EXACT, Span
-from deid.tokens import Minter
+from deid.tokens import Minter, type_name
 
 GAP = re.compile(r"[\s,.;:/()'’\"-]{1,4}")
 GREETING = re.compile(
@@ -50,6 +51,8 @@ class Thread:
     """Digits of an id typed in this thread -> token."""
     alike: dict[int, str] = field(default_factory=dict)
     """Figures of a number -> the identity that a number of so many figures is taken for (DeidSpec.alike)."""
+    asked: set[str] = field(default_factory=set)
+    """Identities of which the thread's texts speak (Plan.secrets): a text that is little else than a number answers with one."""
     unknown: dict[tuple[str, ...], str] = field(default_factory=dict)
     """Folded name that no table knows -> what replaces it."""
     guessed: set[str] = field(default_factory=set)
@@ -119,6 +122,11 @@ class Thread:
         if len(number) >= 4 and number == alnum(value):
             self.numbers[number] = token
 
+    def said(self, identity: str, number: str) -> None:
+        """A number that a text calls such a secret: hidden wherever the thread repeats it."""
+        if len(number) >= 4:
+            self.numbers.setdefault(number, self.minter.mint(type_name(identity), id_identity(number), self.scope))
+
     def learn(self, names: Iterable[str], *, typed: bool = False) -> None:
         """Gives each new folded name a token that holds within the thread; single names join the longer name that holds them."""
         for words in sorted({tuple(n.split()) for n in names if n}, key=lambda w: (-len(w), w)):
@@ -186,8 +194,11 @@ class Thread:
                 if token := self.numbers.get(digits(match.group())):
                     spans.append(Span(match.start(), match.end(), "known", token, 65, EXACT))
         for match in ALONE.finditer(text) if self.alike else ():
-            if (identity := self.alike.get(len(match.group()))) and match.group() not in self.numbers:
+            identity = self.alike.get(len(match.group()))
+            if identity and match.group() not in self.numbers and not is_year(text, *match.span()):
                 spans.append(Span(match.start(), match.end(), f"id:{identity}", match.group(), 30, EXACT))
+        if self.asked:
+            spans += find_answers(text, [s for s in self.plan.secrets if s.identity in self.asked])
         return _full_names(text, spans, self.short_only)
 
     def _choose(self, forms: list[Form], text: str, words: Words, at: int, start: int, end: int, author: int) -> Form | None:

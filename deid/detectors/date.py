@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from deid.dates import find_dates
+from deid.dateforms import BARE, find_dates
 from deid.spans import Context, Detector, Span, each
 
 
 def find(text: str, context: Context) -> list[Span]:
-    return [Span(start, end, "date", "", 50) for start, end, _ in find_dates(text, context.date_formats)]
+    found = find_dates(text, context.date_formats, context.years)
+    return [Span(start, end, "date", "", 44 if match.re in BARE else 50) for start, end, match in found]
 
 
-DETECTOR = Detector("date", "date", 50, each(find), gate=re.compile(r"\d").search)
+DETECTOR = Detector("date", "date", 50, each(find), gate=re.compile(r"\d|(?:st|nd|rd|th)\b", re.IGNORECASE).search)

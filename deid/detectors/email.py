@@ -10,10 +10,11 @@ from typing import Any
 from deid.identity import normalise_email
 from deid.spans import Context, Detector, Span, each
 
+AT = r"\s?(?:\(at\)|\[at\]|\{at\}| at |\[@\]|\(@\)|%40|&#0*64;|&#x40;|&commat;)\s?"
+DOT = r"\s?(?:\(dot\)|\[dot\]|\{dot\}| dot |\[\.\]|\(\.\)|%2e|&#0*46;|&period;)\s?"
 OBFUSCATED = re.compile(
-    r"\b[\w.+-]+\s?(?:\(at\)|\[at\]|\{at\}| at )\s?[\w-]+(?:\s?(?:\.|\(dot\)|\[dot\]| dot )\s?[\w-]+)*?"
-    r"\s?(?:\.|\(dot\)|\[dot\]| dot )\s?"
-    r"(?:com|org|net|de|uk|co|eu|fr|info|io|example|test|invalid)\b",
+    rf"\b[\w.+-]+(?:{DOT}[\w+-]+)*(?:{AT}[\w-]+(?:(?:\s?\.\s?|{DOT})[\w-]+)*?|@[\w-]+(?:\.[\w-]+)*?(?={DOT})(?:{DOT}[\w-]+)*?)"
+    rf"(?:\s?\.\s?|{DOT})(?:com|org|net|de|uk|co|eu|fr|info|io|example|test|invalid)\b",
     re.IGNORECASE,
 )
 
@@ -38,10 +39,10 @@ def find(text: str, context: Context) -> list[Span]:
                 start += 1
             spans.append(Span(start, result.end, "email", normalise_email(text[start : result.end]), 90))
     for match in OBFUSCATED.finditer(text):
-        plain = re.sub(r"\s?(?:\(at\)|\[at\]|\{at\}| at )\s?", "@", match.group(), flags=re.IGNORECASE)
-        plain = re.sub(r"\s?(?:\(dot\)|\[dot\]| dot )\s?", ".", plain, flags=re.IGNORECASE).replace(" ", "")
+        plain = re.sub(AT, "@", match.group(), flags=re.IGNORECASE)
+        plain = re.sub(DOT, ".", plain, flags=re.IGNORECASE).replace(" ", "")
         spans.append(Span(match.start(), match.end(), "email", normalise_email(plain), 88))
     return spans
 
 
-DETECTOR = Detector("email", "email", 90, each(find), gate=re.compile(r"@|\bat\b", re.IGNORECASE).search)
+DETECTOR = Detector("email", "email", 90, each(find), gate=re.compile(r"@|\bat\b|%40|64;|x40;|&commat", re.IGNORECASE).search)

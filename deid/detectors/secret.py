@@ -7,8 +7,9 @@ import re
 from deid.spans import Context, Detector, Span, each
 
 CUED = re.compile(
-    r"(?i)\b(?:pass(?:word|phrase|code)|passwort|kennwort|pwd|api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?token|"
+    r"(?i)\b(?:pass(?:word|phrase|code|wd)|passwort|kennwort|pwd|pswd|pw|p/w|code[ -]?word|pass(?=\s*[:=])|api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?token|"
     r"auth[_ -]?token)\b"
+    r"(?:\s+(?:i|we|you)\s+(?:use|used|have|had|set|chose|gave(?:\s+me)?|sent(?:\s+me)?)\b)?"
     r"(?:\s+(?:is|was|are|still|now|to|ist|lautet)){0,3}\s*[:=]?\s*[\"'“„]?(?P<s>[^\s\"'“”]{4,}[^\s\"'“”.,;!?)])"
 )
 SHAPES = re.compile(
@@ -32,6 +33,6 @@ def find(text: str, context: Context) -> list[Span]:
 
 
 GATE = re.compile(
-    r"(?i)pass|kennwort|pwd|key|secret|token|bearer|://|AKIA|ASIA|gh[pousr]_|glpat|xox|eyJ|AIza|npm_|pypi-|\b[sr]k[-_]"
+    r"(?i)pass|kennwort|pwd|pswd|\bpw|p/w|code.?word|key|secret|token|bearer|://|AKIA|ASIA|gh[pousr]_|glpat|xox|eyJ|AIza|npm_|pypi-|\b[sr]k[-_]"
 ).search
 DETECTOR = Detector("secret", "secret", 100, each(find), gate=GATE)

@@ -9,8 +9,8 @@ from typing import Any
 
 from deid.spans import Context, Detector, Span, each
 
-START = re.compile(r"(?i)\b(?:https?://|www\.)")
-LOOSE = re.compile(r"(?i)\bhttps?://[^\s<>\"']+[^\s<>\"'.,;:!?)]")
+START = re.compile(r"(?i)\b(?:h(?:tt|xx)ps?(?::|\[:\])//|www\.)")
+LOOSE = re.compile(r"(?i)\bh(?:tt|xx)ps?(?::|\[:\])//[^\s<>\"']+[^\s<>\"'.,;:!?)]")
 
 
 @cache
