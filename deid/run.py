@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deid.gate import part_rows
 from deid.plan import Plan, build_plan
 from deid.residual import require_clean, scan
 from deid.rewrite import Row, Shard
@@ -200,22 +201,24 @@ def finish(payload: Payload, key: bytes, folders: Sequence[Path], staging: Path)
     tables = _small_tables(records, rest)
     tokens, refs, owners, local = _join([*(unseal(key, (f / PART).read_bytes(), PART) for f in folders), part_of(rest)])
     events = sort_all(pl.concat([pl.read_parquet(f / "events.parquet") for f in folders]), EVENT_ORDER)
-    for number, start in enumerate(range(0, max(1, events.height), ROWS_PER_FILE)):
-        write_table(events.slice(start, ROWS_PER_FILE), staging / "events" / f"part-{number:04d}.parquet")
     held = pl.concat([tables["quarantine"], *(pl.read_parquet(f / "quarantine.parquet") for f in folders)])
     tables["quarantine"] = sort_all(held, ())
-    for name, table in tables.items():
-        write_table(table, staging / f"{name}.parquet")
+    _write_tables(events, tables, staging)
     for name in ("codebook.json", "declarations.json"):
         if (payload.folder / name).exists():
             write_json(staging / name, moved_dates(read_json(payload.folder / name), plan))
     spared = {(token, original) for _, token, original in local}
     everywhere = [o for token, originals in tokens.items() for o in originals if (token, o) not in spared]
-    found_in: dict[str, list[str]] = defaultdict(list)
+    by_case: dict[str, list[str]] = defaultdict(list)
     for case, _, original in local:
-        found_in[case].append(original)
+        by_case[case].append(original)
     try:
-        report = scan(staging, everywhere, plan.values, found_in)
+        report = scan(staging, everywhere, plan.values, by_case)
+        if report.hits:  # an odd row blocks no delivery; what is left is scanned again
+            events, held = part_rows(report, events, tables["quarantine"], ROWS_PER_FILE)
+            tables["quarantine"] = sort_all(held, ())
+            _write_tables(events, tables, staging)
+            report = scan(staging, everywhere, plan.values, by_case)
         require_clean(report)
     except PrivacyError:
         shutil.rmtree(staging.parent)  # what did not pass must not stay where it can be read
@@ -229,6 +232,15 @@ def finish(payload: Payload, key: bytes, folders: Sequence[Path], staging: Path)
     write_vault(vault_file(plan.spec.supplier), key, tokens, refs, meta)
     write_private(review_file(plan.spec.supplier), _review(plan).encode())
     return _counts(records, plan, events, tables, report.characters, report.originals, report.not_scanned, len(owners))
+
+
+def _write_tables(events: pl.DataFrame, tables: Mapping[str, pl.DataFrame], staging: Path) -> None:
+    """Events in files of ROWS_PER_FILE rows, and the small tables."""
+    shutil.rmtree(staging / "events", ignore_errors=True)
+    for number, start in enumerate(range(0, max(1, events.height), ROWS_PER_FILE)):
+        write_table(events.slice(start, ROWS_PER_FILE), staging / "events" / f"part-{number:04d}.parquet")
+    for name, table in tables.items():
+        write_table(table, staging / f"{name}.parquet")
 
 
 def moved_dates(node: Any, plan: Plan) -> Any:

@@ -38,6 +38,7 @@ page chapter case batch year amount balance price total cost eur usd
 BEHIND = re.compile(
     r"(?i)[\s,;:(\"'-]*(?:(?:is|was|as|for|the|my|his|her|our|your|their|a|it's|its|be|should|would|might|could|being|also|are|were|"
     r"right|correct|new|old|wrong|that's|this|both)\b[\s,;:(\"'-]*){0,6}"
+    r"|[.!]\s+(?:that|this|it|which)(?:'s|\s+is|\s+was)\s+(?:(?:my|the|our|his|her)\s+)?"
 )
 CONNECT = re.compile(
     r"(?i)[\s,/;&\"'?.-]*(?:(?:or|and|nor|not|then|maybe|else|no|but|it's|its|is|it|rather|perhaps|possibly|also|either|another|try|"
@@ -46,7 +47,7 @@ CONNECT = re.compile(
 ANSWER = word_set(
     """
 a actually again ah alright also am and be been believe but can correct could did do does either else fairly for go got guess have
-here hello hi hmm hold honestly i im in is it its know let lets m maybe me mean mine my new no nope not number of oh ok okay one or
+here hello hi hmm hold honestly i im in is it its know let lets m maybe me mean mine my new no nope not number of oh ok okay on one or
 perhaps please positive pretty probably quite re recall remember right s see should so sorry sure swear t thank thanks that thats the
 then there they think this to try uh uhm um ve was well were what with would wrong yeah yep yes you don dont isn isnt might must
 """
@@ -80,7 +81,8 @@ def find_said(text: str, secrets: Sequence[Secret]) -> list[Span]:
     labels = [(m.start(), m.end(), s) for s in secrets for m in s.label.finditer(text)]
     if not labels:
         return []
-    numbers = [m for m in NUMBER.finditer(text) if not DATE.fullmatch(m.group())]
+    ends = {end for _, end, _ in labels}
+    numbers = [m for m in NUMBER.finditer(text) if not DATE.fullmatch(m.group()) and _apart(text, m.start(), ends)]
     owner = {n: found for n, match in enumerate(numbers) if (found := _owner(text, match, labels))}
     for order in (range(1, len(numbers)), range(len(numbers) - 2, -1, -1)):
         for n in order:  # "7402 or 3941": what is joined to a secret is one
@@ -93,18 +95,19 @@ def find_said(text: str, secrets: Sequence[Secret]) -> list[Span]:
 
 
 def find_answers(text: str, secrets: Sequence[Secret]) -> list[Span]:
-    """Spans of the numbers of a text that says little else ("it's 7402, sorry"): an answer where the secret was asked for."""
-    text = even(text)
-    words = re.findall(r"[^\W\d_]+", text.casefold())
-    if len(words) > 3 * MAX_WORDS or not set(words) <= ANSWER:
-        return []
-    spans = []
-    for match in NUMBER.finditer(text):
-        for secret in secrets:
-            found = [] if DATE.fullmatch(match.group()) else _values(match, secret)
-            if found and all(len(s.value) in (secret.figures or range(4, 9)) for s in found):
-                spans += found
-                break
+    """Spans of the numbers of a sentence that says little else ("it's 7402, sorry"): an answer where the secret was asked for."""
+    text, spans = even(text), []
+    for sentence in re.finditer(r"(?:[^.!?\n]|[.](?=\w))+", text):
+        if not any(c.isdigit() for c in sentence.group()):
+            continue
+        if not set(re.findall(r"[^\W\d_]+", sentence.group().casefold())) <= ANSWER:
+            continue
+        for match in NUMBER.finditer(text, sentence.start(), sentence.end()):
+            for secret in () if DATE.fullmatch(match.group()) else secrets:
+                found = _values(match, secret)
+                if found and all(len(s.value) in (secret.figures or range(4, 9)) for s in found):
+                    spans += found
+                    break
     return spans
 
 
@@ -129,13 +132,19 @@ def _owner(text: str, number: re.Match[str], labels: list[tuple[int, int, Secret
             if enough and not year and len(words) <= MAX_WORDS and not OTHER & {*words[-3:]} and not _figures(gap):
                 near.append((len(gap), secret))
         elif start >= number.end() and BEHIND.fullmatch(text, number.end(), start):
-            if len(digits(number.group())) >= MIN_FIGURES:
+            if len(digits(number.group())) >= MIN_FIGURES and not is_year(text, *number.span()):
                 near.append((start - number.end(), secret))
     return min(near, key=lambda n: n[0])[1] if near else None
 
 
+def _apart(text: str, start: int, ends: set[int]) -> bool:
+    """False for figures at the end of a word that is no label ("PIN9431" is one)."""
+    return start == 0 or start in ends or not text[start - 1].isalpha()
+
+
 def _figures(gap: str) -> bool:
-    return any(c.isdigit() for c in gap)
+    """True if another number stands between; a date or a day does not count."""
+    return any(c.isdigit() for c in re.sub(r"\b\d{1,2}\b", "", DATE.sub("", gap)))
 
 
 def _like(text: str, number: re.Match[str], other: re.Match[str], secret: Secret) -> bool:

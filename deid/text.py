@@ -285,6 +285,8 @@ class TextRewriter:
             before = kept(at, span.start)
             if new is None or before is None:
                 return Outcome(failure=UNDECLARED_DATE)
+            if span.kind not in SHOWN and span.kind != "end":
+                new = _set_apart(text, span, new)
             pieces += [before, new]
             at = span.end
         return Outcome("".join(pieces), "", originals)
@@ -317,6 +319,12 @@ class TextRewriter:
         if span.kind in ("known", "id", "login", "org", "domain") or span.value.startswith(("ADDRESS_", "POSTCODE_")):
             return span.value
         return mint(span.kind, span.value)
+
+
+def _set_apart(text: str, span: Span, token: str) -> str:
+    """A token is a word of its own, also in the place of what was glued to another ("orderA-104327ok")."""
+    before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
+    return f"{' ' if before.isalnum() else ''}{token}{' ' if after.isalnum() else ''}"
 
 
 def _lines(text: str) -> list[tuple[int, str]]:

@@ -12,8 +12,8 @@ STREET = r"(?:str(?:aße|asse|\.)|gasse|weg|platz|allee|ufer|damm|ring|chaussee|
 SURE = r"(?:stra(?:ß|ss)e|str\.|gasse|allee|weg|platz|chaussee)"
 """What ends a street's name even where nobody wrote a capital."""
 GERMAN = (
-    rf"\b(?:{CAP}[ -]){{0,3}}(?:[A-ZÄÖÜ][\wäöüß-]*{STREET}|[\wäöüß-]{{3,}}{SURE}|(?:{CAP}[ -])(?:weg|platz|allee|ring)"
-    r"|(?:[Ss]tra(?:ß|ss)e|Weg|Platz|Allee))\s+(?:[Nn]r\.?\s*)?\d{1,4}\s?[a-z]?\b"
+    rf"\b(?:{CAP}[ -]){{0,3}}(?:[A-ZÄÖÜ][\wäöüß-]*{STREET}|[\wäöüß-]{{4,}}{SURE}|(?:{CAP}[ -])(?:weg|platz|allee|[Rr]ing)"
+    r"|(?:[Ss]tra(?:ß|ss)e|Weg|Platz|Allee))\s+(?:[Nn]r\.?\s*)?\d{1,4}(?:\s?[a-z])?\b"
 )
 ENGLISH = (
     rf"\b\d{{1,5}}[a-zA-Z]?,?\s+(?:{CAP}\s+){{1,3}}"
@@ -31,7 +31,7 @@ BY_TOWN = (
 PATTERN = re.compile(rf"(?:{GERMAN}|{ENGLISH})(?:{TOWN})?|{BY_TOWN}")
 CUED = re.compile(
     r"(?i:\b(?:ship(?:ped)?(?: it)? to|deliver(?:ed)?(?: it)? to|send(?: it)? to|new address(?: is|:)?|address(?: is|:)|"
-    rf"moved to)\b)[:\s]*(?P<a>{CAP}(?:[ -]{CAP}){{0,3}}\s+\d{{1,4}}\s?[a-z]?\b(?:{TOWN})?)"
+    rf"moved to)\b)[:\s]*(?P<a>{CAP}(?:[ -]{CAP}){{0,3}}\s+\d{{1,4}}(?:\s?[a-z])?\b(?:{TOWN})?)"
 )
 
 
@@ -54,6 +54,8 @@ def _is_street(match: re.Match[str], context: Context) -> bool:
     if ring is None or ring["more"]:
         return True
     word = fold(ring["w"])
+    if word == "ring":  # "Innerer Ring 5", and not "Please ring 5"
+        return fold(match.group()).split()[0].endswith("er")
     if word in PLAIN or word in context.common or re.fullmatch("(?:19|20)[0-9][0-9]", ring["n"]):
         return False
     text, start, end = match.string, match.start(), match.end()

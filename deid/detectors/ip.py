@@ -30,4 +30,5 @@ def find(text: str, context: Context) -> list[Span]:
     return spans
 
 
-DETECTOR = Detector("ip", "ip", 60, each(find), gate=re.compile(r"(?i)\d(?:[.\])t]|%2e)\d{1,3}[.\[(%]|[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:").search)
+GATE = re.compile(r"\d\.\d{1,3}\.\d|\d(?:[\[(](?:\.|dot)|%2[eE]\d)|[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:").search
+DETECTOR = Detector("ip", "ip", 60, each(find), gate=GATE)
