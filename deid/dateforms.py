@@ -29,7 +29,7 @@ DAY = r"(?:3[01]|[12]\d|0?[1-9])"
 YEAR = r"(?:19|20)\d\d"
 TENS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
 TENS += "sixteenth seventeenth eighteenth nineteenth twentieth "
-ONES = "first second third fourth fifth sixth seventh eighth ninth".split()
+ONES = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"]
 ORDINALS = [*TENS.split(), *(f"twenty-{n}" for n in ONES), "thirtieth", "thirty-first"]
 """Days of a month in words, from the first."""
 WORD = "(?:" + "|".join(w.replace("-", "[ -]") for w in reversed(ORDINALS)) + ")"
@@ -90,11 +90,15 @@ HAS_MONTH = re.compile("jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGN
 
 YEAR_FIRST = re.compile(rf"(?<![\d.])(?P<y>{YEAR})(?P<s>[-./_])(?P<m>1[0-2]|0?[1-9])(?P=s)(?P<d>{DAY})(?!\d|\.\d)")
 ISO = re.compile(rf"(?<!\d)(?P<y>{YEAR})-(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12]\d|3[01])(?!\d)")
-SPACED = re.compile(rf"(?<![\d./-])(?P<y>{YEAR})(?P<s>\s[-./]\s|\s)(?P<m>0[1-9]|1[0-2])(?P=s)(?P<d>0[1-9]|[12]\d|3[01])(?!\d|[-./]\d)")
+SPACED = re.compile(
+    rf"(?<![\d./-])(?P<y>{YEAR})(?P<s>\s[-./]\s|\s)(?P<m>0[1-9]|1[0-2])(?P=s)(?P<d>0[1-9]|[12]\d|3[01])(?!\d|[-./]\d)"
+)
 COMPACT = re.compile(
     rf"(?<!\d)(?<!\d[.,])(?P<y>{YEAR})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?!\d(?!\d{{3}}(?:\d\d)?(?!\d)))(?![.,]\d)"
 )
-MONTH_OF_YEAR = re.compile(rf"(?<![\d./,-])(?<!\d\s[./-]\s)(?P<m>0[1-9]|1[0-2]|[1-9](?=/))(?P<s>[-./])(?P<y>{YEAR})(?!\d|[-./,:]\d)")
+MONTH_OF_YEAR = re.compile(
+    rf"(?<![\d./,-])(?<!\d\s[./-]\s)(?P<m>0[1-9]|1[0-2]|[1-9](?=/))(?P<s>[-./])(?P<y>{YEAR})(?!\d|[-./,:]\d)"
+)
 YEAR_OF_MONTH = re.compile(rf"(?<![\d./,-])(?P<y>{YEAR})(?P<s>[-./])(?P<m>0[1-9]|1[0-2])(?!\d|\s?[-./,:_]\d)")
 EPOCH = re.compile(r"(?<![\d$€£+])(?<!\d[.,])(?P<e>[1-4]\d{9}(?:\d{3}){0,2})(?!\d)")
 FIGURES = (ISO, YEAR_FIRST, SPACED, COMPACT, MONTH_OF_YEAR, YEAR_OF_MONTH, EPOCH)

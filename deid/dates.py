@@ -48,7 +48,7 @@ def shift_match(match: re.Match[str], days: int, near: date) -> str | None:
         "o": _ordinal(groups.get("o"), moved.day), "w": ORDINALS[moved.day - 1],
     }  # fmt: skip
     if word and word[0].isupper():
-        put["w"] = put["w"].capitalize()
+        put["w"] = ORDINALS[moved.day - 1].capitalize()
     if name:
         put["B" if groups.get("B") else "m"] = _month(name, moved.month)
     else:
@@ -63,7 +63,10 @@ def _shift_day(match: re.Match[str], days: int, near: date) -> str | None:
     """A day without its month ("on the 5th"): the one nearest to `near`."""
     around = [near + timedelta(days=n) for n in sorted(range(-31, 32), key=lambda n: (abs(n), n))]
     day = next((d for d in around if d.day == int(match["d"])), None)
-    return day and f"{_day(match['d'], (day + timedelta(days=days)).day)}{_ordinal(match['o'], (day + timedelta(days=days)).day)}"
+    if day is None:
+        return None
+    moved = (day + timedelta(days=days)).day
+    return f"{_day(match['d'], moved)}{_ordinal(match['o'], moved)}"
 
 
 def _shift_days(match: re.Match[str], month: int, year: int | None, days: int, near: date) -> str | None:
@@ -79,9 +82,10 @@ def _shift_days(match: re.Match[str], month: int, year: int | None, days: int, n
     behind = match.start("m") > match.start("ds")
     kept = moved[-1] if behind else moved[0]
     days_text = match["ds"]
+    padded = any(day["d"].startswith("0") for day in listed)
     for at in reversed(range(len(listed))):
         day, new = listed[at], moved[at]
-        text = _day(day["d"], new.day) + (_ordinal(day["o"], new.day) or "")
+        text = (f"{new.day:02d}" if padded else str(new.day)) + (_ordinal(day["o"], new.day) or "")
         beside = moved[at + 1 if behind else at - 1] if 0 <= (at + 1 if behind else at - 1) < len(moved) else new
         if beside.month != new.month:
             named = _month(match["m"], new.month)

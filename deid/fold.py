@@ -63,7 +63,7 @@ def fold_word(word: str) -> str:
 
 def fold(text: str) -> str:
     """The folded words of `text`, joined by one space."""
-    return " ".join(fold_word(m.group()) for m in WORD.finditer(text))
+    return " ".join(fold_word(m.group()) for m in WORD.finditer(even(text)))
 
 
 def spellings(text: str) -> list[str]:

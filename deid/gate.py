@@ -54,4 +54,3 @@ def _row(row: dict[str, object], hit: Hit) -> dict[str, object]:
         "field": f"{where}.{row['field'] or 'text'}",
         "reason": f"deid: the leak scan found an identifier ({hit.kind})",
     }
-

@@ -301,7 +301,7 @@ class _Facts:
         """How an identity's values are said: under which names, in how many figures."""
         fields = sorted({key.split(".", 2)[2] for key, rule in self.plan.book.fields.items() if rule.identity == identity})
         values = [value for kind, value, _ in self.ids if kind == type_name(identity)]
-        return secret_of(identity, fields, {len(v) for v in values if v.isascii() and v.isdigit()})
+        return secret_of(identity, fields, [len(v) for v in values if v.isascii() and v.isdigit()])
 
     def entries(self, only: str) -> Iterator[tuple[str, Entry]]:
         """Phrases of the dictionary of the scope `only`."""

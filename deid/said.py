@@ -6,6 +6,7 @@ Of the identities that the spec calls alike (DeidSpec.alike). A label is the ide
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -15,14 +16,18 @@ from deid.spans import Span
 MIN_FIGURES, MAX_FIGURES = 3, 19
 MAX_WORDS = 8
 """Words between a label and its number."""
-RANK = 67
+NEAR_WORDS = 3
+"""From so many words on, a number must have about as many figures as the recorded ones."""
+RANK = 64
+"""Below a value that a field of the thread holds: one value is one token."""
 NUMBER = re.compile(r"(?<![\d$€£])(?<!\d[.,:/])\d+(?:[ .\-]\d+)*(?![\d%€]|[.,:/]\d)")
 DATE = re.compile(r"\d{1,2}([.-])\d{1,2}\1(?:19|20)\d\d|(?:19|20)\d\d([.-])\d{1,2}\2\d{1,2}|(?:19|20)\d\d-\d\d")
 YEAR = re.compile(r"(?:19|20)\d\d")
 SHORT = {"number": r"(?:number|num|no\.?|nr\.?|\#)", "account": r"(?:account|acct\.?)"}
 NO_LABEL = word_set("id number value key no name")
 IN_YEAR = re.compile(
-    r"(?i)\b(?:of|in|since|until|till|by|year|years|week|month|spring|summer|autumn|fall|winter|q[1-4]|during|early|late|mid|end)[\s-]+$"
+    r"(?i)\b(?:of|in|since|until|till|by|year|years|week|month|spring|summer|autumn|fall|winter|q[1-4]|during|early|late|mid|end|"
+    r"eve|day|christmas|easter|season|edition|model|class)[\s-]+$"
 )
 COUNTED = re.compile(
     r"(?i)\s?(?:dollars?|euros?|usd|eur|gbp|cents?|bucks|percent|guests?|people|persons?|rooms?|nights?|days?|weeks?|months?|years?|"
@@ -46,10 +51,11 @@ CONNECT = re.compile(
 )
 ANSWER = word_set(
     """
-a actually again ah alright also am and be been believe but can correct could did do does either else fairly for go got guess have
-here hello hi hmm hold honestly i im in is it its know let lets m maybe me mean mine my new no nope not number of oh ok okay on one or
-perhaps please positive pretty probably quite re recall remember right s see should so sorry sure swear t thank thanks that thats the
-then there they think this to try uh uhm um ve was well were what with would wrong yeah yep yes you don dont isn isnt might must
+a actually again ah alright also am and be been believe but can correct could did do does either else fairly for go got guess
+have here hello hi hmm hold honestly i im in is it its know let lets m maybe me mean mine my new no nope not number of oh ok okay
+on one or perhaps please positive pretty probably quite re recall remember right s see should so sorry sure swear t thank thanks
+that thats the then there they think this to try uh uhm um ve was well were what with would wrong yeah yep yes you don dont isn
+isnt might must
 """
 )
 """Words of which an answer may consist beside its number."""
@@ -63,16 +69,25 @@ class Secret:
     label: re.Pattern[str]
     figures: frozenset[int] = frozenset()
 
+    def may_have(self, figures: int) -> bool:
+        return not self.figures or min(self.figures) - 1 <= figures <= max(self.figures) + 1
+
 
 def secret_of(identity: str, fields: Iterable[str], figures: Iterable[int]) -> Secret:
-    """`fields`: names of the fields that hold the identity ("AccountNumber" is said as "account number")."""
-    labels = {}
+    """`fields`: names of the fields that hold the identity ("AccountNumber" is said as "account number"). `figures`: of each
+    recorded value; what fewer than one in twenty have is a slip."""
+    sizes = Counter(n for n in figures if n >= MIN_FIGURES)
+    labels: dict[str, None] = {}
     for name in (identity, *fields):
         words = [w.casefold() for w in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
         if set(words) - NO_LABEL:
             labels[r"[\s_-]?".join(SHORT.get(w, re.escape(w)) for w in words)] = None
     label = "|".join(sorted(labels, key=lambda p: (-len(p), p)))
-    return Secret(identity, re.compile(rf"(?i)(?<![a-z])(?:{label or '(?!)'})(?:'?s)?(?![a-z])"), frozenset(figures))
+    return Secret(
+        identity,
+        re.compile(rf"(?i)(?<![a-z])(?:{label or '(?!)'})(?:'?s)?(?![a-z])"),
+        frozenset(n for n, count in sizes.items() if 20 * count >= sizes.total()),
+    )
 
 
 def find_said(text: str, secrets: Sequence[Secret]) -> list[Span]:
@@ -88,9 +103,9 @@ def find_said(text: str, secrets: Sequence[Secret]) -> list[Span]:
         for n in order:  # "7402 or 3941": what is joined to a secret is one
             beside = n - 1 if order.step > 0 else n + 1
             first, last = sorted((n, beside))
-            if n not in owner and beside in owner and _like(text, numbers[n], numbers[beside], owner[beside]):
-                if CONNECT.fullmatch(text[numbers[first].end() : numbers[last].start()]):
-                    owner[n] = owner[beside]
+            joined = n not in owner and beside in owner and _like(text, numbers[n], numbers[beside], owner[beside])
+            if joined and CONNECT.fullmatch(text, numbers[first].end(), numbers[last].start()):
+                owner[n] = owner[beside]
     return [span for n, secret in sorted(owner.items()) for span in _values(numbers[n], secret)]
 
 
@@ -105,7 +120,8 @@ def find_answers(text: str, secrets: Sequence[Secret]) -> list[Span]:
         for match in NUMBER.finditer(text, sentence.start(), sentence.end()):
             for secret in () if DATE.fullmatch(match.group()) else secrets:
                 found = _values(match, secret)
-                if found and all(len(s.value) in (secret.figures or range(4, 9)) for s in found):
+                plain = not text[match.end() : match.end() + 1].isalpha() and not is_year(text, *match.span())
+                if plain and found and all(len(s.value) in (secret.figures or range(4, 9)) for s in found):
                     spans += found
                     break
     return spans
@@ -128,13 +144,19 @@ def _owner(text: str, number: re.Match[str], labels: list[tuple[int, int, Secret
             figures = len(digits(number.group()))
             named = bool({"digits", "figures", "numbers"} & {*words})
             enough = MIN_FIGURES <= figures <= 2 * MAX_FIGURES or (figures == 2 and named)
+            enough = enough and (named or len(words) < NEAR_WORDS or secret.may_have(figures))
             year = is_year(text, number.start(), number.end()) and words != ["of"]
             if enough and not year and len(words) <= MAX_WORDS and not OTHER & {*words[-3:]} and not _figures(gap):
                 near.append((len(gap), secret))
-        elif start >= number.end() and BEHIND.fullmatch(text, number.end(), start):
-            if len(digits(number.group())) >= MIN_FIGURES and not is_year(text, *number.span()):
-                near.append((start - number.end(), secret))
+        elif start >= number.end() and _behind(text, number, start):
+            near.append((start - number.end(), secret))
     return min(near, key=lambda n: n[0])[1] if near else None
+
+
+def _behind(text: str, number: re.Match[str], label: int) -> bool:
+    """Whether a label that starts at `label` is said of the number before it ("3100 is my PIN")."""
+    enough = len(digits(number.group())) >= MIN_FIGURES and not is_year(text, *number.span())
+    return enough and bool(BEHIND.fullmatch(text, number.end(), label))
 
 
 def _apart(text: str, start: int, ends: set[int]) -> bool:

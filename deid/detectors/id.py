@@ -26,7 +26,9 @@ def find(text: str, context: Context) -> list[Span]:
         spans += [Span(*m.span(), kind, m.group(), 68) for m in _compiled(pattern).finditer(text) if m.end() > m.start()]
         if context.known_ids:  # "orderA-104327ok"
             spans += [
-                Span(*m.span(), kind, m.group(), 68) for m in _glued(pattern).finditer(text) if alnum(m.group()) in context.known_ids
+                Span(*m.span(), kind, m.group(), 68)
+                for m in _glued(pattern).finditer(text)
+                if alnum(m.group()) in context.known_ids
             ]
     return spans
 

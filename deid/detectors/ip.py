@@ -8,7 +8,6 @@ from typing import Any
 
 from deid.spans import Context, Detector, Span, each
 
-
 DEFANGED = re.compile(r"(?<![\d.])\d{1,3}(?:(?:\.|\[\.\]|\(\.\)|\[dot\]|\(dot\)|%2e)\d{1,3}){3}(?![\d.])", re.IGNORECASE)
 """As it is written so that nobody clicks on it."""
 

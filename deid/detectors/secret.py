@@ -7,7 +7,8 @@ import re
 from deid.spans import Context, Detector, Span, each
 
 CUED = re.compile(
-    r"(?i)\b(?:pass(?:word|phrase|code|wd)|passwort|kennwort|pwd|pswd|pw|p/w|code[ -]?word|pass(?=\s*[:=])|api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?token|"
+    r"(?i)\b(?:pass(?:word|phrase|code|wd)|passwort|kennwort|pwd|pswd|pw|p/w|code[ -]?word|pass(?=\s*[:=])|"
+    r"api[_ -]?key|secret(?:[_ -]?key)?|access[_ -]?token|"
     r"auth[_ -]?token)\b"
     r"(?:\s+(?:i|we|you)\s+(?:use|used|have|had|set|chose|gave(?:\s+me)?|sent(?:\s+me)?)\b)?"
     r"(?:\s+(?:is|was|are|still|now|to|ist|lautet)){0,3}\s*[:=]?\s*[\"'“„]?(?P<s>[^\s\"'“”]{4,}[^\s\"'“”.,;!?)])"

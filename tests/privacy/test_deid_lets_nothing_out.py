@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -105,12 +106,27 @@ def test_another_key_gives_other_tokens_and_nothing_stale(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("detector", ["email", "phone", "iban"])
-def test_with_a_detector_off_the_gate_publishes_nothing(detector: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_a_detector_off_the_gate_holds_the_rows_back(detector: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from deid.spans import Detector
     from schemas.plugins import load_plugins
 
     left_on = {n: d for n, d in load_plugins("deid.detectors", "DETECTOR", Detector).items() if n != detector}
     monkeypatch.setattr("deid.text.load_plugins", lambda *a: left_on)
+    made, spec = supplier()
+    counts = run(spec, workers=1, engine="inline", quiet=True)[0].counts
+    assert not any(c in everything(clean_dir("tiny")) for c in CANARIES.values())
+    assert counts["rows_quarantined"] > 0
+    assert counts["rows_in"] == len(made.rows) == counts["rows_out"] + counts["rows_quarantined"]
+
+
+def test_where_the_gate_holds_back_many_rows_nothing_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    from deid import gate
+    from deid.spans import Detector
+    from schemas.plugins import load_plugins
+
+    left_on = {n: d for n, d in load_plugins("deid.detectors", "DETECTOR", Detector).items() if n != "email"}
+    monkeypatch.setattr("deid.text.load_plugins", lambda *a: left_on)
+    monkeypatch.setattr(gate, "MAX_ROWS", 0)
     _, spec = supplier()
     with pytest.raises(PrivacyError, match="nothing was published") as error:
         run(spec, workers=1, engine="inline", quiet=True)
@@ -118,6 +134,49 @@ def test_with_a_detector_off_the_gate_publishes_nothing(detector: str, monkeypat
     assert not (clean_dir("tiny") / "manifest.json").exists()
     left = everything(clean_dir("tiny"))
     assert not any(c in left for c in CANARIES.values())
+
+
+ODD = ["call 030, 23125001", "call +49_30_23125001", "ticket 48 000 001", "card 4111.1111.1111.1111"]
+
+
+def test_an_odd_row_goes_to_quarantine_and_the_rest_is_published() -> None:
+    made = TINY.Tiny().people().ticket()
+    for text in [*ODD, "card 4111111111111111", "Thank you."]:
+        made.message("48000001", "50001", text)
+    made.write(records_dir("tiny"))
+    counts = run(TINY.make_spec(), workers=1, engine="inline", quiet=True)[0].counts
+    held = pl.read_parquet(clean_dir("tiny") / "quarantine.parquet")
+    assert counts["rows_quarantined"] == held.height == len(ODD)
+    assert counts["rows_in"] == len(made.rows) == counts["rows_out"] + counts["rows_quarantined"]
+    assert set(held["field"]) == {"helpdesk.ticket.text"}
+    assert all("leak scan" in reason for reason in held["reason"])
+    places = {Vault(vault_file("tiny"), KEY.encode()).place(at) for at in held["source_pos"]}
+    assert places == {("helpdesk.ndjson", f"line:{r['seq']}") for r in made.rows if r["text"] in ODD}
+    texts = pl.read_parquet(clean_dir("tiny") / "events" / "*.parquet")["text"].drop_nulls().to_list()
+    assert "Thank you." in texts
+    assert len(texts) == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "left"),
+    [
+        ("Hi \uff21\uff4e\uff4e\uff41 \uff2d\uff45\uff59\uff45\uff52", "Hi PERSON_#"),
+        ("Hi Ann\u0430 Meyer", "Hi PERSON_#"),
+        ("account \u0421-10001", "account ACCOUNT_#"),
+        ("orderA-104327ok", "order ORDER_# ok"),
+        ("to anna.meyer%40nordkap.example", "to PERSON_#_EMAIL"),
+        ("to anna.meyer&#64;nordkap.example", "to PERSON_#_EMAIL"),
+        ("to anna.meyer@nordkap[.]example", "to PERSON_#_EMAIL"),
+        ("from 192.168.77[.]44", "from IP_#"),
+        ("passwd=hunter2, pw hunter2, my code word is hunter2", "passwd=[SECRET], pw [SECRET], my code word is [SECRET]"),
+        ("I will bring 9 guests in spring 2025", "I will bring 9 guests in spring 2025"),
+    ],
+)
+def test_known_values_in_another_dress_are_found(written: str, left: str) -> None:
+    TINY.Tiny().people().ticket().message("48000001", "50001", written).write(records_dir("tiny"))
+    run(TINY.make_spec(), workers=1, engine="inline", quiet=True)
+    [said] = pl.read_parquet(clean_dir("tiny") / "events" / "*.parquet")["text"].drop_nulls().to_list()
+    assert re.sub(r"_[0-9A-F]{8}", "_#", said) == left
 
 
 def test_an_unexpected_error_does_not_quote_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
