@@ -16,7 +16,8 @@ EPILOG = """\
 The token key comes from the variable that the spec names (tokens.key_env, by default RECORDGYM_TOKEN_KEY); make one, once,
 and keep it: export RECORDGYM_TOKEN_KEY=$(openssl rand -hex 32). For the sample only, a key file is made on first use under
 RECORDGYM_HOME (~/.recordgym). The vault lies there too: without it and the key, tokens have no way back.
-Rows that are not understood go to quarantine.parquet with a reason; if the leak scan finds anything, nothing is published.
+Rows that are not understood, and odd rows in which the leak scan finds an identifier, go to quarantine.parquet with a reason;
+if it finds many, or one outside the rows, nothing is published.
 A second run is a no-op.
 
 examples:
