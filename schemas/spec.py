@@ -76,7 +76,7 @@ class DeidSpec(Frozen):
     id_patterns: dict[str, str] = Field(default_factory=dict)
     """Identity -> regular expression of such ids in free text, e.g. order = "A-\\d{6}"."""
     alike: tuple[str, ...] = ()
-    """Secrets (a PIN): a wrong value is hidden like the right one. A number that is said as one, by the identity's name or by that
+    """Secrets (a PIN): a wrong value is hidden like the right one. A number that is said as one, by its name or by that
     of a field that holds it ("my PIN is either 3100 or 3941"), becomes such a token, whether or not a record knows it; where a
     thread's records hold one in figures, so does every number of as many figures in it, but for years. Else "1234 or TOKEN" would
     tell which of the two the records know."""
