@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from rewards.listed import one_slip
+from rewards.slips import one_slip
 
 MAX_READ = 1500
 """Characters of a message that the requester reads."""

@@ -10,15 +10,19 @@ words that fit several values of the list say none of them.
 - names: the whole name, its end or beginning of several words, or what is left without the words that other values share ("Dr.
   Morgan" is Morgan, "the Hyatt"); letter case, spaces, marks, a plural "s" and one slip in a long word do not count. Weekdays
   also by their usual short forms.
-- yes or no: only as the answer to a question that names the argument, or in a clause that names it itself ("no parking, please").
+- yes or no: see `rewards.yes_no`.
+
+What is only refused ("not Monday", "5 pm doesn't work") is mentioned and not said.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
+
+from rewards.slips import slip_of_name
+from rewards.yes_no import is_yes_no
 
 Listed = tuple[str, ...]
 Span = tuple[int, int, str]
@@ -27,10 +31,10 @@ LONG = 6
 """Letters from which a name with one slip is read as the name meant."""
 
 _TWELVE = "one two three four five six seven eight nine ten eleven twelve"
-_SMALL = {word: n for n, word in enumerate(_TWELVE.split(), start=1)}
+SMALL = {word: n for n, word in enumerate(_TWELVE.split(), start=1)}
 _HOUR = re.compile(r"(\d{1,2}) ?([ap]m)")
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
-_CLOCK = rf"(?:\d{{1,2}}|{'|'.join(_SMALL)})"
+CLOCK = rf"(?:\d{{1,2}}|{'|'.join(SMALL)})"
 _PARTS = {
     "morning": (range(1, 12), "am"),
     "afternoon": ((12, *range(1, 7)), "pm"),
@@ -38,12 +42,13 @@ _PARTS = {
     "night": (range(6, 12), "pm"),
 }
 """Part of the day -> hours on the twelve-hour clock that lie in it, and whether they are am or pm."""
-_DAYS = {
+DAYS = {
     "sunday": ("sun",), "monday": ("mon",), "tuesday": ("tue", "tues"), "wednesday": ("wed", "weds"),
     "thursday": ("thu", "thur", "thurs"), "friday": ("fri",), "saturday": ("sat",),
 }  # fmt: skip
 _MONTHS = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?"
     r"|dec(?:ember)?)\.?"
 )
 _TO = r" ?(?:-|–|—|to|till|til|until|through|thru|and|or|&)(?: the)? ?"
@@ -56,23 +61,21 @@ _ORDINALS |= {f"{tens}{join}{word}": base + n for tens, base in (("twenty", 20),
 _ORDINALS["thirtieth"] = 30
 _AS_WORDS = "|".join(sorted(_ORDINALS, key=len, reverse=True))
 _WORD = re.compile(r"[^\W_]+")
-_LONE = re.compile(
-    rf"(?:^\W*|\b(?:at|around|about|approximately|by|from|to|till|until|before|after|say|maybe|perhaps|like|for|or|and|the)\s+)"
-    rf"(?:(?P<n>\d{{1,2}})(?![\d/_:]|[.,]\d)|(?P<w>{'|'.join(_SMALL)})\b)(?:\s*o'? ?clock)?"
-    rf"(?=\W*$|\s*[.,;!?)]|\s+(?:please|would|will|works?|is|if|on|or|and|then|today|tonight|tomorrow|instead|ok|okay|sounds?)\b)"
-)
-_SOME_NUMBER = re.compile(rf"(?<![\w.,/:])(\d{{1,2}}|{'|'.join(_SMALL)})\b(?! (?:people|guests|persons?|of us)\b)")
-_OF_THE_CLOCK = re.compile(r"\b(?:morning|afternoon|evening|night|tonight|noon|midday|midnight|o'? ?clock|\d{1,2}[:.]\d\d)\b")
-_OF_THE_WEEK = re.compile(r"\b(?:today|tonight|tomorrow|weekdays?|weekend|this (?:morning|afternoon|evening))\b")
 _TOKEN = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}\w*")
 
 
-@lru_cache(maxsize=20_000)
 def spans(text: str, listed: Listed) -> tuple[Span, ...]:
-    """Where and which values of the list the text says, in order. Yes and no are read by `answered` alone."""
+    """Where and which values of the list the text says, in order. Yes and no are read by `rewards.yes_no` alone."""
+    low = text.casefold().replace("’", "'")
+    return tuple(span for span in mentions(text, listed) if not _refused(low, span[0], span[1]))
+
+
+@lru_cache(maxsize=20_000)
+def mentions(text: str, listed: Listed) -> tuple[Span, ...]:
+    """As `spans`, with those that are only named to be refused."""
     if is_yes_no(listed):
         return ()
-    text = _masked(text)
+    text = masked(text)
     if all(_HOUR.fullmatch(value.casefold()) for value in listed):
         found = _hours(text)
     elif all(_ORDINAL.fullmatch(value.casefold()) for value in listed):
@@ -83,7 +86,28 @@ def spans(text: str, listed: Listed) -> tuple[Span, ...]:
     return tuple((start, end, known[key]) for start, end, key in sorted(set(found)) if key in known)
 
 
-def _masked(text: str) -> str:
+_REFUSED_BEFORE = re.compile(
+    r"(?:(?<!why )(?<!why n't )\b(?:not|except(?: for)?|other than|instead of|rather than|(?:any|every)\w*(?: \w+)? but)"
+    r"|n't|\bno)"
+    r"(?: (?:at|on|the|for|with|in|by|dr\.?|this|next|want|like|do|make|take))* $"
+)
+_REFUSED_AFTER = re.compile(
+    r"^(?: (?:at|in|on|the|is|morning|afternoon|evening|that|time|day)\b)*"
+    r"(?: (?:wo|do|does|is|ca) ?n[o']?t\b| (?:will|does|is|can) ?not\b)(?: (?:really|going to|gonna|be|a))*"
+    r"(?: (?:work|suit|fit|sound|look|good|great|possible|available|ok|okay|fine|option|happen|do|for me)\b|\W*$)"
+    r"|^,? (?:is )?(?:impossible|no good|out of the question)\b"
+)
+
+
+def _refused(low: str, start: int, end: int) -> bool:
+    """True if the words beside a value refuse it."""
+    return (
+        _REFUSED_BEFORE.search(low, max(0, start - 40), start) is not None
+        or _REFUSED_AFTER.search(low[end : end + 40]) is not None
+    )
+
+
+def masked(text: str) -> str:
     """The text with pseudonyms as blanks of the same length: their letters and digits say nothing."""
     return _TOKEN.sub(lambda match: " " * len(match[0]), text)
 
@@ -101,7 +125,11 @@ def _key(value: str) -> str:
 
 def is_when(listed: Listed) -> bool:
     """True for a list of hours, of days of a month or of weekdays."""
-    return all(number_of(value) is not None or value.casefold() in _DAYS for value in listed)
+    return all(number_of(value) is not None or value.casefold() in DAYS for value in listed)
+
+
+def is_day_of_month(listed: Listed) -> bool:
+    return all(_ORDINAL.fullmatch(value.casefold()) for value in listed)
 
 
 def number_of(value: str) -> int | None:
@@ -110,50 +138,38 @@ def number_of(value: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def lone_numbers(text: str) -> frozenset[int]:
-    """Numbers of one or two digits, and one to twelve in words, that stand alone in a text: no time with minutes, no amount, no
-    count of anything ("two beers")."""
-    return frozenset(_number(match["n"] or match["w"]) for match in _LONE.finditer(_masked(text).casefold()))
-
-
-def hinted(text: str, listed: Listed, phrases: Sequence[str]) -> bool:
-    """True if a text may speak of the choice at all, though in words that say no one value of the list: "at 5", "in the morning",
-    "today", a word that some values hold, what is asked with one of `phrases` for yes or no."""
-    low = _masked(text).casefold()
-    if is_yes_no(listed):
-        return _place(low, phrases) is not None
-    if said(text, listed):
-        return True
-    numbers = {number for value in listed if (number := number_of(value)) is not None}
-    if numbers:
-        shown = {_number(word) for word in _SOME_NUMBER.findall(low)}
-        return bool(numbers & shown) or _OF_THE_CLOCK.search(low) is not None
-    if {value.casefold() for value in listed} <= _DAYS.keys() and _OF_THE_WEEK.search(low):
-        return True
-    spread = Counter(word for value in listed for word in set(_WORD.findall(value.casefold())) if len(word) > 3)
-    some = {word for word, count in spread.items() if 2 * count <= len(listed) or len(listed) == 1}
-    return not some.isdisjoint(_WORD.findall(low))
-
-
 # --- hours ----------------------------------------------------------------------------------------------------------
 
 
 def _end(name: str) -> str:
     """An hour, its minutes as `<name>min`, its am or pm as `<name>half`."""
-    return rf"(?P<{name}>{_CLOCK})(?:[:.](?P<{name}min>\d\d))?(?: ?o'? ?clock)?(?: ?(?P<{name}half>[ap])\.? ?m\b\.?)?"
+    return rf"(?P<{name}>{CLOCK})(?:[:.](?P<{name}min>\d\d))?(?: ?o'? ?clock)?(?: ?(?P<{name}half>[ap])\.? ?m\b\.?)?"
 
 
-_PART = rf"(?:[ ,]*(?:in the|at|this|that|the|tomorrow|every|{'|'.join(_DAYS)}))*[ ,]*(?P<part>morning|afternoon|evening|night)\b"
-_ALONE = r"(?:(?<![\d:.,_])(?=\d)|\b(?=\D))"
+_PART = rf"(?:[ ,]*(?:in the|at|this|that|the|tomorrow|every|{'|'.join(DAYS)}))*[ ,]*(?P<part>morning|afternoon|evening|night)\b"
+_ALONE = r"(?:(?<![\d:.,_$€£])(?<!\d )(?=\d)|(?<!twenty )(?<!twenty-)(?<!thirty )(?<!thirty-)(?<!forty )(?<!fifty )\b(?=\D))"
 _RANGE = re.compile(rf"{_ALONE}{_end('a')}{_TO}{_end('b')}(?:{_PART})?(?![\w:])")
 _ONE = re.compile(rf"{_ALONE}{_end('a')}(?:{_PART})?")
 _LATE = re.compile(r"(?<![\d:.])(?P<a>1[3-9]|2[0-3]|0?0):00(?![\d:])")
 _SPECIAL = re.compile(r"\b(?:12 ?(?:o'? ?clock )?)?(?P<name>noon|midday|midnight)\b")
-_HALF = re.compile(r"\b(?:half|quarter|minutes|mins)(?: (?:past|to|after|before|till))? ?(?:the )?$|\bhalf ?$")
+_HALF = re.compile(
+    r"\b(?:half|quarter|minutes|mins)(?: (?:past|to|after|before|till))? ?(?:the )?$|\bhalf ?$"
+    r"|(?<!from )(?<!between )(?<![\d:.])\b(?:five|ten|twenty(?:[- ]five)?|5|10|20|25) (?:past|to|after|before|till|of) $"
+)
+"""Before an hour: minutes from it ("ten to 5 pm"), so that it is not the hour."""
+_COUNTS = re.compile(
+    r"(?:\b(?:we|there|they)(?:'re| are| were| will be| be|'ll be)|\b(?:have|has|had|need|us|for|of|with|party|group"
+    r"|table|seats?|rooms?))\s*$"
+)
+"""Before a number: it says how many, not when."""
+_OF_TIME = re.compile(
+    r"(?:^|[.!?;:(]|\b(?:at|around|about|by|from|to|till|until|before|after|say|maybe|like|or|and|is|approximately"
+    rf"|today|tomorrow|tonight|{'|'.join(DAYS)}),?)\s*$"
+)
 
 
-def _number(text: str) -> int:
-    return int(text) if text.isdigit() else _SMALL[text]
+def number(text: str) -> int:
+    return int(text) if text.isdigit() else SMALL[text]
 
 
 def _hour(number: int, half: str) -> str | None:
@@ -175,7 +191,8 @@ def _hours(text: str) -> Iterator[Span]:
     for match in _ONE.finditer(low):
         if match["amin"] not in (None, "00") or _HALF.search(low, 0, match.start()):
             continue
-        if value := _meant(_number(match["a"]), match["ahalf"], match["part"]):
+        part = match["part"] if _is_hour(low, match) else None
+        if value := _meant(number(match["a"]), match["ahalf"], part):
             yield match.start(), match.end(), value
     for match in _RANGE.finditer(low):
         yield from _range(low, match)
@@ -186,13 +203,25 @@ def _hours(text: str) -> Iterator[Span]:
         yield match.start(), match.end(), "12am" if match["name"] == "midnight" else "12pm"
 
 
+def _is_hour(low: str, match: re.Match[str]) -> bool:
+    """True if a number before a part of the day is an hour: beside a comma, "this" or a day's name it may count people."""
+    if match["ahalf"] or "clock" in match[0]:
+        return True
+    if _COUNTS.search(low, 0, match.start()):
+        return False
+    plain = re.fullmatch(r"\S+ ?(?:in the|at) ?(?:morning|afternoon|evening|night)", match[0])
+    return plain is not None or _OF_TIME.search(low, 0, match.start()) is not None
+
+
 def _range(low: str, match: re.Match[str]) -> Iterator[Span]:
     """Both ends of a range of which one has no am or pm of its own: it is such that the range runs forward within half a day."""
-    first, last = _number(match["a"]), _number(match["b"])
+    first, last = number(match["a"]), number(match["b"])
     start, end = match["ahalf"], match["bhalf"]
     if not end and match["part"]:
         value = _meant(last, None, match["part"])
         end = value[-2] if value else None
+    if not match["amin"] and not start and " to " in match[0] and _HALF.search(low, 0, match.start("b")):
+        return  # "ten to 5 pm" is ten minutes before it
     whole = all(match[f"{name}min"] in (None, "00") for name in "ab") and not _HALF.search(low, 0, match.start("a"))
     if bool(start) == bool(end) or not whole or not (1 <= first <= 12 and 1 <= last <= 12) or first == last:
         return
@@ -205,7 +234,11 @@ def _range(low: str, match: re.Match[str]) -> Iterator[Span]:
 
 # --- days of a month ------------------------------------------------------------------------------------------------
 
-_DIGITS = r"\d{1,2}(?!\w|[:.]\d| ?[ap]\.? ?m\b| ?%)"
+_COUNTED = (
+    r"(?:people|guests?|persons?|of us|times?|nights?|days?|hours?|weeks?|adults?|kids|children|friends|more|other|tables?"
+    r"|rooms?|beds?|beers?)\b"
+)
+_DIGITS = rf"\d{{1,2}}(?!\w|[:.]\d| ?[ap]\.? ?m\b| ?%| {_COUNTED})"
 _NTH = rf"(?:\d{{1,2}} ?(?:st|nd|rd|th)\b|(?:{_AS_WORDS})\b)"
 _SOME = rf"(?:{_NTH}|{_DIGITS})"
 _OF = rf"(?: ?(?:of )?(?:{_MONTHS}(?!\w)|(?:this|next|the)(?: following| coming| same)? month\b))"
@@ -216,21 +249,63 @@ _DAYS_RANGE = re.compile(
     rf"{_START}(?:(?P<m>{_MONTHS}) ?)?(?:the )?(?P<a>{_SOME}){_OF}?{_TO}(?:(?P<n>{_MONTHS}) ?)?(?P<b>{_SOME})(?P<of>{_OF})?"
 )
 _NO_DAY = re.compile(
-    r" (?:floor|time|one|option|choice|street|st|avenue|ave|thing|hotel|person|guest|attempt|grade|degree|birthday)\b"
+    r"(?: (?:or|and|to) \d{1,2} ?(?:st|nd|rd|th))?"
+    r" (?:floor|time|one|option|choice|street|st|avenue|ave|thing|hotel|person|guest|attempt"
+    r"|grade|grader|degree|birthday|class|half|quarter|century|glance|thoughts?|weeks?|days?|stay|available|place|round|visit"
+    r"|part|row|trip|party|sense|anniversary|cable|question|step|wheel|officer|level|job|appointment|directions?|sets?"
+    r"|to (?!the\b|\d)\w+)\b"
 )
+_CHOSEN = frozenset(_UNITS[:3])
+"""Ordinals that as often choose among things: they say a day only beside a month or after these words."""
+_ON = re.compile(r"\b(?:on|from|until|till|to|through|by|between) (?:the )?$")
+_VERB = re.compile(r"\b(?:may|march)\b")
+_SUBJECT = re.compile(r"\b(?:i|we|you|he|she|they|it|that|this|there|who|which|what|people|guests?)(?:'\w+)? $")
+_GOES_ON = (
+    r"(?=\W*$|\s*[.,;:!?)/&–—-]|,? (?:to|till?|until|through|thru|and|or|for|at|in|on|from|please|pls|would|will|works|if|with"
+    r"|ok|okay|sounds|then|as|is|it|i|we|that|because|\d{4})\b)"
+)
+"""What goes on after a date: before a noun or a verb, a number beside "may" or "march" may count or may do something."""
+_BEFORE_DAY = re.compile(rf"(?:may|march) (?:the )?(?:{_NTH}|{_DIGITS}(?:{_TO}(?:{_SOME}))?{_GOES_ON})|(?:may|march)(?={_TO}\d)")
+_AFTER_NTH = re.compile(rf"{_NTH}(?: of)? $")
+_AFTER_DIGITS = re.compile(r"\d(?: of)? $")
+_ENDS_DATE = re.compile(rf"(?:may|march){_GOES_ON}")
+
+
+def _months_only(low: str) -> str:
+    """The text without "may" and "march" where they can be verbs ("I may 5 times", "2 may come")."""
+
+    def kept(match: re.Match[str]) -> str:
+        before, start = low[: match.start()], match.start()
+        month = (
+            _AFTER_NTH.search(before)
+            or (_AFTER_DIGITS.search(before) and _ENDS_DATE.match(low, start))
+            or (_BEFORE_DAY.match(low, start) and not _SUBJECT.search(before))
+        )
+        return match[0] if month else "_" * len(match[0])
+
+    return _VERB.sub(kept, low)
 
 
 def _month_days(text: str) -> Iterator[Span]:
-    low = text.casefold()
+    low = _months_only(text.casefold())
     for match in _DAY.finditer(low):
-        bare = not match["a"][0].isdigit() and not match["lead"] and not match["of"]
-        if not bare and not _NO_DAY.match(low, match.end()):
+        named = match["of"] or (match["lead"] and match["lead"] not in ("the", "on"))
+        before = low[: match.start("a")]
+        if match["a"][0].isdigit():
+            bare = before.endswith("my ")
+        else:
+            bare = not match["lead"] or (match["a"] in _CHOSEN and not _ON.search(before))
+        if named or not (bare or _NO_DAY.match(low, match.end())):
             yield match.start("a"), match.end("a"), _nth(match["a"])
     for match in _IN_MONTH.finditer(low):
         name = "a" if match["a"] else "b"
         yield match.start(name), match.end(name), _nth(match[name])
     for match in _DAYS_RANGE.finditer(low):
-        if any(re.fullmatch(_NTH, match[end]) for end in "ab") or match["m"] or match["n"] or match["of"]:
+        if _NO_DAY.match(low, match.end()) and not match["of"]:
+            continue
+        sure = _ON.search(low, 0, match.start("a"))
+        ends = [match[end] for end in "ab" if re.fullmatch(_NTH, match[end]) and (sure or match[end] not in _CHOSEN)]
+        if ends or match["m"] or match["n"] or match["of"]:
             yield match.start(), match.end(), _nth(match["a"])
             yield match.start(), match.end(), _nth(match["b"])
 
@@ -261,7 +336,7 @@ def _forms(listed: Listed) -> tuple[tuple[str, str, bool], ...]:
         for form in (own, core if whole else [], *parts):
             if flat := "".join(form):
                 found[flat, value] = not flat.isdigit()
-        for short in _DAYS.get(value.casefold(), ()):
+        for short in DAYS.get(value.casefold(), ()):
             found[short, value] = False
     taken: dict[str, set[str]] = {}
     for flat, value in found:
@@ -273,7 +348,7 @@ _TITLES = frozenset({"the", "dr", "mr", "mrs", "ms", "prof"})
 _LOOSE = frozenset({"sun", "sat"})
 """Short forms of a weekday that are also words: only beside another day or after "on"."""
 _BESIDE = re.compile(
-    rf"\b(?:on|this|next|coming|{'|'.join((*_DAYS, *(s for f in _DAYS.values() for s in f)))}),? ?(?:or|and|-|/)? ?$"
+    rf"\b(?:on|this|next|coming|{'|'.join((*DAYS, *(s for f in DAYS.values() for s in f)))}),? ?(?:or|and|-|/)? ?$"
 )
 
 
@@ -290,38 +365,26 @@ def _names(text: str, listed: Listed) -> Iterator[Span]:
             if len(flat) > longest:
                 break
             value = exact.get(flat) or exact.get(flat.removesuffix("s"))
-            if value is None and len(flat) >= LONG:
-                near = {v for known, v, slips in forms if slips and len(known) >= LONG and one_slip(flat, known)}
+            # A letter that stands alone is a word of its own ("Shadyside Inn. I"), not a slip in the name before it.
+            if value is None and len(flat) >= LONG and tokens[last][1] - tokens[last][0] > 1:
+                near = {v for known, v, slips in forms if slips and len(known) >= LONG and slip_of_name(flat, known)}
                 value = next(iter(near)) if len(near) == 1 else None
             if value is None or (flat in _LOOSE and not _BESIDE.search(low, 0, tokens[first][0])):
                 continue
             yield tokens[first][0], tokens[last][1], value
 
 
-def one_slip(spoken: str, known: str) -> bool:
-    """True if `spoken` is `known` with one letter wrong, missing, added, or two neighbours swapped; the first letter is right."""
-    if abs(len(spoken) - len(known)) > 1 or spoken[:1] != known[:1]:
-        return False
-    start = 0
-    while start < min(len(spoken), len(known)) and spoken[start] == known[start]:
-        start += 1
-    left, right = spoken[start:], known[start:]
-    if left[1:] == right[1:] or left[1:] == right or left == right[1:]:
-        return True
-    return left[:2] == right[1::-1] and left[2:] == right[2:]
-
-
 # --- how long ---------------------------------------------------------------------------------------------------------
 
 _LASTING = re.compile(
-    rf"(?<![\w.,:-])(?P<n>{_CLOCK})[- ]?(?:full |whole )?(?:hours?|hrs?)\b(?! (?:ago|earlier|before|later|away|from now))"
+    rf"(?<![\w.,:-])(?P<n>{CLOCK})[- ]?(?:full |whole )?(?:hours?|hrs?)\b(?! (?:ago|earlier|before|later|away|from now))"
 )
 
 
 @lru_cache(maxsize=20_000)
 def lengths(text: str) -> frozenset[int]:
     """How many hours something lasts, where the text says so in whole hours ("a two-hour meeting")."""
-    return frozenset(_number(match["n"]) for match in _LASTING.finditer(_masked(text).casefold()))
+    return frozenset(number(match["n"]) for match in _LASTING.finditer(masked(text).casefold()))
 
 
 def hours_apart(start: str, end: str) -> int | None:
@@ -329,105 +392,3 @@ def hours_apart(start: str, end: str) -> int | None:
     found = [_HOUR.fullmatch(value.casefold()) for value in (start, end)]
     first, last = ((int(m[1]) % 12 + (12 if m[2] == "pm" else 0)) if m else None for m in found)
     return None if first is None or last is None or first == last else (last - first) % 24
-
-
-# --- yes or no ------------------------------------------------------------------------------------------------------
-
-_POLARITY = {"yes": True, "true": True, "no": False, "false": False}
-_SHORT = r"(?:i|we) (?:do|did|have|will|would|are|am)"
-_ENDS = r"(?=\W*$|\s*[.,!;])"
-_YES = rf"\b(?:yes|yeah|yea|yep|yup|sure|of course|certainly|definitely|absolutely|correct|{_SHORT}{_ENDS})\b"
-_NO = (
-    r"\b(?:(?:i|we) (?:have|did)(?: not|n'?t)\b[^.!?]*|(?:i )?(?:do ?n'?t|do not) (?:think|believe) (?:so|i|we)"
-    rf"|no(?! (?:idea|clue|problem|worries))|nope|nah+|not yet|none|never|{_SHORT} ?(?:n'?t|not){_ENDS})\b"
-)
-_MARK = re.compile(rf"(?P<no>{_NO})|(?P<yes>{_YES})")
-_LEAD = re.compile(rf"^\W*(?:(?:oh|um+|uh+|hm+|well|hi|hello|actually|ok|okay)\W+)*(?:(?P<no>{_NO})|(?P<yes>{_YES}))")
-_NOT_BEFORE = re.compile(r"(?:\b(?:no|not|never|without|none)|n't|\b(?:dont|havent|wont|didnt|doesnt)) (?:\S+ ){0,4}$")
-_NOT_AFTER = re.compile(r"^(?: \S+){0,2} ?(?:not\b|\S+n't\b|unnecessary\b|unpaid\b)")
-_UNSURE = re.compile(
-    r"\b(?:(?:do ?n'?t|do not|ca ?n'?t|can ?not|not) (?:really |actually |even |quite |too |entirely )?"
-    r"(?:know|remember|recall|sure|certain|say|tell|find)|not sure|unsure|forgot(?:ten)?|no idea|no clue"
-    r"|could ?n'?t (?:find|say|tell))\b"
-)
-_OPEN = re.compile(r"\b(?:no problem|no worries|if|whether|about|how|what|when|where|which|who|why)\b")
-_SAYS = re.compile(r"\b(?:i|we)\b(?:'(?:ve|ll|d|m|re))?|\bplease\b|\bno\b|\bwith(?:out)?\b|\b(?:is|was|has been|already)\b")
-_SENTENCE = re.compile(r"[^.!?;\n]+[.!?;\n]*")
-
-
-def is_yes_no(listed: Sequence[str]) -> bool:
-    return bool(listed) and all(value.casefold() in _POLARITY for value in listed)
-
-
-def is_yes(value: object) -> bool:
-    """Whether a listed yes or no, or a boolean, is the yes."""
-    return value if isinstance(value, bool) else _POLARITY[str(value).casefold()]
-
-
-@lru_cache(maxsize=20_000)
-def answered(asked: str, text: str, phrases: tuple[str, ...]) -> tuple[int, int, bool] | None:
-    """(start, end, yes) of the words that say yes or no to what the phrases name: in a clause that names it itself, or as the
-    answer to the message `asked`, which names it. None where nothing does, or where both do."""
-    low = text.casefold().replace("’", "'")
-    asks = _asks(asked, phrases)
-    lead = _LEAD.search(low) if asks else None
-    if lead:
-        name = "yes" if lead["yes"] else "no"
-        return lead.start(name), lead.end(name), name == "yes"
-    found = []
-    for start, end in _clauses(low):
-        clause = low[start:end]
-        place = _place(clause, phrases)
-        if (
-            place is None
-            or "?" in clause
-            or _UNSURE.search(clause)
-            or not _SAYS.search(clause)
-            or _OPEN.search(clause, 0, place[0])
-        ):
-            continue
-        found.append((start, end, not _negated(clause, place)))
-    if not found and asks and not _UNSURE.search(low):
-        for mark in _MARK.finditer(low):
-            name = "yes" if mark["yes"] else "no"
-            found.append((mark.start(name), mark.end(name), name == "yes"))
-    return found[0] if len({yes for _, _, yes in found}) == 1 else None
-
-
-@lru_cache(maxsize=20_000)
-def unknown(asked: str, text: str, phrases: tuple[str, ...]) -> bool:
-    """True if the text says that its speaker does not know what the phrases name: in a clause that names it, or in answer to a
-    message that asks for it."""
-    low = text.casefold().replace("’", "'")
-    if any(_place(low[a:b], phrases) is not None and _UNSURE.search(low[a:b]) for a, b in _clauses(low)):
-        return True
-    return _asks(asked, phrases) and _UNSURE.search(low) is not None and answered(asked, text, phrases) is None
-
-
-def _clauses(low: str) -> Iterator[tuple[int, int]]:
-    """Where the clauses of a text begin and end, blanks and closing marks apart from the question mark left out."""
-    for match in _SENTENCE.finditer(low):
-        clause = match[0]
-        yield match.start() + len(clause) - len(clause.lstrip()), match.start() + len(clause.rstrip(" .!;\n"))
-
-
-def _asks(asked: str, phrases: Sequence[str]) -> bool:
-    """True if a message asks for what the phrases name, and not whether it is *not* so."""
-    low = asked.casefold().replace("’", "'")
-    places = [(low[a:b], _place(low[a:b], phrases)) for a, b in _clauses(low)]
-    named = [_negated(clause, place) for clause, place in places if place is not None]
-    return bool(named) and not any(named)
-
-
-def _place(clause: str, phrases: Sequence[str]) -> tuple[int, int] | None:
-    """Where a clause names it: the first phrase, whole word by whole word."""
-    for phrase in phrases:
-        pattern = r"\W+".join(map(re.escape, _WORD.findall(phrase.casefold())))
-        if match := re.search(rf"\b{pattern}\b", clause):
-            return match.span()
-    return None
-
-
-def _negated(clause: str, place: tuple[int, int]) -> bool:
-    before = " ".join(clause[: place[0]].split()) + " "
-    return _NOT_BEFORE.search(before) is not None or _NOT_AFTER.search(clause[place[1] :]) is not None

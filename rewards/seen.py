@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from rewards.listed import Listed, answered, hours_apart, is_yes, is_yes_no, lengths, said, unknown
+from rewards.listed import Listed, hours_apart, lengths, said
+from rewards.yes_no import answered, is_yes, is_yes_no, unknown
 
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _WHOLE = re.compile(r"\w+")
@@ -41,7 +42,8 @@ _IN_WORDS = re.compile(
     rf"|({'|'.join(sorted(_UNITS, key=len, reverse=True))}))\b(?![- ]hundred)"
 )
 _PRONOUN = re.compile(
-    r"\b(?:the|this|that|which|no|any|each|every|some|an|another|other|old|new|first|last|next|wrong|right|same) one\b|\bone of\b"
+    r"\b(?:the|this|that|which|no|any|each|every|some|an|another|other|old|new|first|last|next|wrong|right|same) one\b"
+    r"|\bone of\b"
 )
 _MONTHS = {name: n for n, name in enumerate(_PIECE.findall("jan feb mar apr may jun jul aug sep oct nov dec"), start=1)}
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"

@@ -3,7 +3,8 @@ was then entered behind it ("Yes, that works. (Monday)", "at 5 would be good (5 
 
 A choice between people is made in two turns: one proposes, the other agrees. The second turn alone says nothing. What both meant
 stands in the query that was made of it, and nowhere else; so a turn is completed only by a recorded value, only where it is the
-only one that fits, and only where nothing that the requester said is another value of the same list.
+only one that fits, and only where nothing that the requester said is another value of the same list. What counts as agreeing:
+`tasks.agreeing`.
 """
 
 from __future__ import annotations
@@ -13,34 +14,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from environments.asking import default_slot_words
-from rewards.listed import Listed, answered, is_yes, is_yes_no, lone_numbers, number_of, said, spans
+from rewards.listed import SMALL, Listed, is_day_of_month, masked, mentions, number, number_of, spans
+from rewards.yes_no import answered, is_yes, is_yes_no
+from tasks.agreeing import SENTENCE, agrees, proposed
 from tasks.telling import Span, normal
 
-AGREES = re.compile(
-    r"^\W*(?:(?:oh|well|hm+|ah|omg|wow|hi|hello)\W+)*"
-    r"(?:(?:yes|yeah|yea|yep|yup|sure|ok|okay|fine|great|perfect|good|awesome|cool|excellent|wonderful|all ?right|correct|right"
-    r"|exactly|absolutely|definitely|certainly|of course|please|go ahead|no problem|works|lovely)\b"
-    r"|(?:that|it|this)(?:'?ll| will| would|'?d)? (?:works?|be (?:fine|good|great|perfect|ok(?:ay)?|excellent|lovely)|do\b)"
-    r"|(?:that|it|this)(?:'?s| is) (?:fine|good|great|perfect|ok(?:ay)?|excellent|right|correct|lovely)\b"
-    r"|(?:that )?sounds? (?:fine|good|great|perfect|ok(?:ay)?|excellent|lovely|reasonable)\b"
-    r"|let'?s (?:do|take|book|go with) (?:it|that)|i'?ll take (?:it|that)|i (?:guess|suppose) (?:so|that))",
-    re.IGNORECASE,
-)
-REFUSES = re.compile(
-    r"\b(?:no(?! problem| worries)|nope|not|never|neither|cannot|instead|rather|other|another|else)\b|n['’]t\b", re.IGNORECASE
-)
-FIRST = re.compile(r"(?<=[.!?])\s+")
-"""What follows the first sentence of an agreement is talk."""
-SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
-DENIED = re.compile(
-    r"\b(?:no|not|un(?:available|able|fortunately)|sorry|conflict\w*|already|booked up|full|taken|cannot)\b|n['’]t\b",
-    re.IGNORECASE,
-)
-"""In a sentence of the other side: what it names is not proposed."""
 BY_CALENDAR = {"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1}
 """Words that say a day by the calendar -> days from the day on which they are said."""
 ZONES_BEHIND = timedelta(hours=12)
 """Nobody knows the speaker's zone: their day may still be the one before that of UTC."""
+FEW = 8
+"""Words up to which a clause with a day's word answers a question for the day."""
 
 
 def completed(
@@ -55,28 +39,126 @@ def completed(
     nobody knows); `told` are slots that the turn tells itself."""
     found = {}
     for slot, choices in listed.items():
-        if slot in told or is_yes_no(choices) or said(answer, choices):
+        if slot in told or is_yes_no(choices) or mentions(answer, choices):
             continue
         recorded = values.get(slot, frozenset()) & frozenset(choices)
-        fits = {value for value in recorded if number_of(value) in lone_numbers(answer)}
-        fits |= recorded & set(_by_calendar(answer, at_us))
-        if not fits and AGREES.search(answer) and not REFUSES.search(FIRST.split(answer.strip(), maxsplit=1)[0]):
-            proposed = said(message, choices)
-            offered = {v for part in SENTENCE.findall(message) if not DENIED.search(part) for v in said(part, choices)}
-            fits = set(recorded & offered) if len(proposed) == 1 else set()
+        fits = recorded & _by_number(message, answer, choices)
+        fits |= recorded & set(_by_calendar(message, answer, at_us))
+        if not fits and agrees(answer):
+            fits = recorded & proposed(message, choices)
         if len(fits) == 1:
-            found[slot] = fits.pop()
+            found[slot] = next(iter(fits))
     return found
 
 
-def _by_calendar(answer: str, at_us: int | None) -> Iterator[str]:
-    """Names of the weekdays that "today" and "tomorrow" can mean."""
+# --- by a bare number -------------------------------------------------------------------------------------------------
+
+_LONE = re.compile(
+    rf"(?:(?P<start>^\W*(?:(?:no|yes|ok|okay|well|um+|hm+)\W+)*)|\b(?P<lead>at|around|about|approximately|by|on|on the"
+    rf"|from|from the|to|to the|till"
+    r"|until|before|after|say|maybe|perhaps|like|for|or|and|the)\s+)"
+    rf"(?:(?P<n>\d{{1,2}})(?![\d/_:]|[.,]\d)|(?P<w>{'|'.join(SMALL)})\b)(?P<clock>\s*o'? ?clock)?"
+    r"(?=\W*$|\s*[.,;!?)]|\s+(?:please|would|will|works?|is|if|on|or|and|then|today|tonight|tomorrow|instead|ok|okay"
+    r"|sounds?)\b)"
+)
+_STRONG = {
+    True: frozenset({"at", "by", "before", "after", "until", "till", "from"}),
+    False: frozenset({"on", "on the", "from the", "to the", "until", "till", "from"}),
+}
+"""Hours (True), days of a month: words before a number that leave no doubt that it is one."""
+_ASKS_HOUR = re.compile(
+    r"\b(?:what|which) (?:time|hour)|\btime\b|\bwhen\b|\bhour\b|o'? ?clock|kick off|wrap up|until when|[ap]\.?m\b", re.IGNORECASE
+)
+_ASKS_DAY = re.compile(
+    r"\b(?:date|what day|which day|when|check[- ]?(?:in|out)|arriv\w+|leav\w+|depart\w+|until when)\b", re.IGNORECASE
+)
+_ASKS_COUNT = re.compile(
+    r"\b(?:how (?:many|much|long|big|large)|number|pin|code|guests|people|party|persons|room|account|phone|zip|age|old|id)\b",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(
+    r"\b(?:no|not|never|cannot|except|too (?:late|early)|instead of|other than|rather than|(?:any"
+    r"|every)\w*(?: \w+)? but)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_LEADING_NO = re.compile(r"^\W*no\W+", re.IGNORECASE)
+
+
+def _by_number(message: str, answer: str, choices: Listed) -> frozenset[str]:
+    """The hours, or days of a month, that a number without more can mean: beside a word that says so ("at 5"), or in answer to a
+    question for it that asks for no other number. Of several such numbers none is meant."""
+    if any(number_of(value) is None for value in choices):
+        return frozenset()
+    hours = not is_day_of_month(choices)
+    asked = (_ASKS_HOUR if hours else _ASKS_DAY).search(message) is not None and not _ASKS_COUNT.search(message)
+    shown = set()
+    for sentence in SENTENCE.findall(masked(answer).replace("’", "'")):
+        if _AGAINST.search(_LEADING_NO.sub("", sentence)):
+            continue
+        sure = False
+        for match in _LONE.finditer(sentence.casefold()):
+            sure = (
+                asked
+                or match["clock"] is not None
+                or match["lead"] in _STRONG[hours]
+                or (sure and match["lead"] in ("or", "and"))
+            )
+            if sure:
+                shown.add(number(match["n"] or match["w"]))
+    return frozenset(v for v in choices if {number_of(v)} == shown)
+
+
+# --- by the calendar --------------------------------------------------------------------------------------------------
+
+_CALENDAR = re.compile(rf"\b(?:{'|'.join(BY_CALENDAR)})\b", re.IGNORECASE)
+_NOT_IT = re.compile(
+    r"\bnot (?:for |on |until |till )?$|n['’]t (?:\w+ ){0,3}$|\b(?:but|except|day after|before|after|since|cannot|until"
+    r"|till|instead of|other than) $"
+    r"|\bnever (?:\w+ ){0,3}$",
+    re.IGNORECASE,
+)
+"""Right before a day's word: that day is not meant."""
+_SPEAKS = re.compile(
+    r"\b(?:book\w*|schedul\w*|appointment|appt|reserv\w*|need|want|wish|would like|like to|love to|can (?:you|i|we|he"
+    r"|she|they)|could"
+    r"|available|availability|free|come|get in|meet|visit|see (?:him|her|the|a|dr)|asap|soon\w*|possible|possibly|please"
+    r"|for|works?|prefer\w*|suits?"
+    r"|preferably|time|slot|opening|let'?s|any ?time|earliest)\b|['’]d (?:like|love)\b",
+    re.IGNORECASE,
+)
+"""A clause of booking or wishing."""
+_TALK = re.compile(
+    r"\b(?:how (?:are|is|was|'?s)|how['’]s|are you doing|was|were|did|had|has been|have been|been|felt|feel(?:ing)?|fell"
+    r"|said|told|called|heard|saw|got|went"
+    r"|came|booked|made|paid|news|paper|weather|already|birthday|busy|beautiful|lovely|nice|good (?:morning|day)"
+    r"|thank\w* .{0,30}help"
+    r"|help(?:ing)?(?: me)? (?:out )?(?:today|tonight))\b|['’](?:ve|s) (?:\w+ )?(?:been|booked|had)\b|\bhave a\b|\bday\b",
+    re.IGNORECASE,
+)
+"""What is told of a day: it wishes for nothing on it."""
+_ASKS_WEEKDAY = re.compile(
+    r"\b(?:what|which) (?:day|date)|\bwhen\b|\bday of the week\b|\bwhat time|\bday\b[^.?!]*\?", re.IGNORECASE
+)
+_CLAUSE = re.compile(r"[^.!?,;\n]+[.!?,;\n]*")
+
+
+def _by_calendar(message: str, answer: str, at_us: int | None) -> Iterator[str]:
+    """Names of the weekdays that "today" or "tomorrow" can mean, where a clause speaks of the appointment: it books or wishes, or
+    it answers a question for the day. Small talk says no day, nor does a turn that says both."""
     if at_us is None:
         return
     now = datetime.fromtimestamp(at_us / 1e6, UTC)
-    for words, ahead in BY_CALENDAR.items():
-        if re.search(rf"\b{words}\b", answer, re.IGNORECASE):
-            yield from {(at + timedelta(days=ahead)).strftime("%A") for at in (now, now - ZONES_BEHIND)}
+    asked = _ASKS_WEEKDAY.search(message) is not None
+    ahead = set()
+    for clause in _CLAUSE.findall(answer):
+        for match in _CALENDAR.finditer(clause):
+            speaks = _SPEAKS.search(clause) or (asked and len(clause.split()) <= FEW)
+            if _NOT_IT.search(clause, 0, match.start()):
+                return
+            if speaks and not _TALK.search(clause):
+                ahead.add(BY_CALENDAR[match[0].casefold()])
+    if len(ahead) == 1:
+        yield from {(at + timedelta(days=days)).strftime("%A") for days in ahead for at in (now, now - ZONES_BEHIND)}
 
 
 def told_spans(

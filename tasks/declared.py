@@ -16,7 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from environments.seen import Seen
-from rewards.listed import Listed, is_yes_no
+from rewards.listed import Listed
+from rewards.yes_no import is_yes_no
 from schemas.spec import OutcomePattern, Spec
 from tasks.case import Case, Clean
 from tasks.requester import surface

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from environments.asking import default_slot_words
-from rewards.listed import hinted, is_when, is_yes_no
+from rewards.hinted import hinted
+from rewards.listed import is_when
+from rewards.yes_no import is_yes_no
 from schemas.episode import RowRef, ToolCall
 from schemas.task import Answer, Fact, RequesterSpec, SystemRef, TaskSpec
 from tasks import declared

@@ -63,7 +63,7 @@ def tools_of(spec: Spec, apis: Mapping[str, Api]) -> dict[str, Tool]:
 
 def parameters_of(tool: Tool) -> dict[str, Any] | None:
     """What the rule judges of a tool: arguments that choose from a list and whole numbers; None where it takes neither."""
-    from rewards.listed import is_yes_no
+    from rewards.yes_no import is_yes_no
 
     listed = {name: list(choice.listed) for name, choice in tool.chosen.items()}
     asked = {name: choice for name, choice in tool.chosen.items() if is_yes_no(choice.listed) or choice.unknown}

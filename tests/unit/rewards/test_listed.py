@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from rewards.listed import answered, hinted, hours_apart, lengths, one_slip, said, spans, unknown
+from rewards.listed import hours_apart, lengths, mentions, said, spans
+from rewards.slips import one_slip, slip_of_name
 
 HOURS = tuple(f"{n} {half}" for half in ("am", "pm") for n in (12, *range(1, 12)))
 DATES = tuple(f"{n}{'th' if 10 < n < 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10, 'th')}" for n in range(1, 32))
@@ -22,6 +23,9 @@ GARAGES = ("Riverside Garage", "Dr. Rossi's Garage", "Blue Lantern Works", "Old 
         ("noon", ["12 pm"]), ("12 noon", ["12 pm"]), ("midnight", ["12 am"]), ("00:00", ["12 am"]), ("8 Friday night", ["8 pm"]),
         ("2 to 4 pm", ["2 pm", "4 pm"]), ("11-1pm", ["11 am", "1 pm"]), ("from 9 am until 5", ["9 am", "5 pm"]), ("2pm or 6pm", ["2 pm", "6 pm"]),
         ("at 5", []), ("at five", []), ("5:30 pm", []), ("half past 5 pm", []), ("12 people", []), ("9:00", []), ("13 pm", []),
+        ("we are 3, this morning", []), ("we are 3 this morning", []), ("table for 5 this evening", []), ("at 5, this afternoon", ["5 pm"]),
+        ("party of 2, afternoon", []), ("ten to 5 pm", []), ("10 to 5 pm", []), ("from 10 to 5 pm", ["10 am", "5 pm"]), ("ten past 5 pm", []),
+        ("twenty one pm", []), ("twenty-one pm", []), ("5 10 pm", []), ("$5 pm", []), ("Friday 8 in the evening", ["8 pm"]),
         ("5 pmx", []), ("ORDER_0000005A pm", []), ("", []), ("24:00", []), ("0 pm", []),
     ],
 )  # fmt: skip
@@ -35,6 +39,11 @@ def test_an_hour_is_said_with_its_half_of_the_day_and_by_no_bare_number(text: st
         ("the 12th", ["12th"]), ("12 th", ["12th"]), ("on the twelfth", ["12th"]), ("May 12", ["12th"]), ("12 May", ["12th"]),
         ("twenty-first of June", ["21st"]), ("May 5th-16th", ["5th", "16th"]), ("12 to 15th", ["12th", "15th"]), ("May 3 to 22", ["3rd", "22nd"]),
         ("the 2nd until the 9", ["2nd", "9th"]), ("12", []), ("12 guests", []), ("room 12", []), ("12 pm", []), ("a second", []), ("2nd floor", []),
+        ("2 may work", []), ("I may 5 times", []), ("I may 12", []), ("3 may come", []), ("march 12 people", []), ("in march 3 of us come", []),
+        ("2 May", ["2nd"]), ("2 may, please", ["2nd"]), ("may 12 to 15", ["12th", "15th"]), ("2nd may work", ["2nd"]), ("March 3 please", ["3rd"]),
+        ("on second thought", []), ("1st class", []), ("the 1st half", []), ("the 14th and first class", ["14th"]), ("2nd or 3rd floor", []),
+        ("the first available", []), ("the first or the second", []), ("the first cable and the second", []), ("my 3rd stay", []), ("on the second", ["2nd"]),
+        ("the first of May", ["1st"]), ("June 12 nights", []), ("11th century", []),
         ("32nd", []), ("2020-05-12", []), ("12:30", []), ("5.12", []),
     ],
 )  # fmt: skip
@@ -86,53 +95,36 @@ def test_a_length_is_said_in_whole_hours() -> None:
     assert hours_apart("Monday", "1 pm") is None
 
 
-BADGE = ("visitor badge", "a badge")
-
-
-@pytest.mark.parametrize(
-    ("asked", "text", "yes"),
-    [
-        ("Do you need a badge?", "Yes, please.", True), ("Do you need a badge?", "nope", False), ("Do you need a badge?", "I do.", True),
-        ("Do you need a badge?", "Well, no, thank you", False), ("Do you need a badge?", "I haven't asked for it yet", False),
-        ("", "I would need a badge", True), ("", "we come without a badge", False), ("", "No visitor badge and two chairs", False),
-        ("", "I need a badge and no chairs", True), ("Do you need a badge?", "No, I have a badge.", False),
-        ("Do you need a chair?", "Yes", None), ("", "Yes", None), ("Do you need a badge?", "My name is Kim, I have a dog", None),
-        ("Do you need a badge?", "I don't know", None), ("Do you need a badge?", "No idea", None), ("", "Do I need a badge?", None),
-        ("", "I am not sure whether I need a badge", None), ("So you need no visitor badge?", "Yes", None), ("", "", None),
-    ],
-)  # fmt: skip
-def test_a_yes_answers_the_question_that_names_the_argument(asked: str, text: str, yes: bool | None) -> None:
-    found = answered(asked, text, BADGE)
-    assert (None if found is None else found[2]) is yes
-
-
-def test_who_does_not_know_says_so_to_the_question_or_of_the_thing() -> None:
-    assert unknown("Do you need a badge?", "I can't remember, sorry.", BADGE)
-    assert unknown("", "I don't know if I need a badge", BADGE)
-    assert not unknown("What is your name?", "I do not know", BADGE)
-    assert not unknown("Do you need a badge?", "No.", BADGE)
-
-
 def test_one_slip_is_one_letter_or_one_swap_and_never_the_first() -> None:
     assert one_slip("riversied", "riverside")
     assert not one_slip("liverside", "riverside")
     assert not one_slip("rvrside", "riverside")
 
 
+def test_a_slip_that_is_a_word_or_another_number_is_none() -> None:
+    assert not slip_of_name("sundae", "sunday")
+    assert not slip_of_name("garage14", "garage11")
+    assert slip_of_name("sudnay", "sunday")
+    assert said("a sundae for all", DAYS) == set()
+    assert said("garage 14", ("Garage 11", "Depot")) == set()
+
+
+@pytest.mark.parametrize("text", ["Old Mill Garage. I", "kestrel! I", "the Old Mill Garage, a"])
+def test_a_letter_that_stands_alone_is_no_slip_in_the_name_before_it(text: str) -> None:
+    assert {text[a:b].casefold() for a, b, _ in spans(text, GARAGES)} <= {"old mill garage", "old mill", "mill garage", "kestrel"}
+
+
 @pytest.mark.parametrize(
-    ("text", "listed", "speaks"),
+    ("text", "listed", "values"),
     [
-        ("at 5, please", ("5 am", "5 pm"), True),
-        ("half past, 5:30 pm", ("5 am", "5 pm"), True),
-        ("sometime in the evening", ("5 am", "5 pm"), True),
-        ("for 5 people", ("5 am", "5 pm"), False),
-        ("as soon as possible", ("5 am", "5 pm"), False),
-        ("today", ("Monday", "Tuesday"), True),
-        ("one of the bays", ("West Bay", "East Bay", "Harbour"), False),
-        ("somewhere at the harbour", ("West Bay", "Harbour Hall", "Harbour Inn", "Old Mill"), True),
-        ("is there parking?", ("Yes", "No"), True),
-        ("we come by car", ("Yes", "No"), False),
+        ("not at 5 pm", HOURS, []), ("anything but 5 pm", HOURS, []), ("5 pm doesn't work", HOURS, []), ("no, 6 pm, not 5 pm", HOURS, ["6 pm"]),
+        ("not Monday", DAYS, []), ("no, Tuesday", DAYS, ["Tuesday"]), ("any day except Friday", DAYS, []), ("I can't do Monday. Is Tuesday free?", DAYS, ["Tuesday"]),
+        ("Friday is not going to work for me", DAYS, []), ("why not Friday", DAYS, ["Friday"]), ("Friday isn't far, so Friday", DAYS, ["Friday"]),
+        ("Kestrel, not the Riverside", GARAGES, ["Kestrel"]), ("Kestrel instead of the riverside", GARAGES, ["Kestrel"]), ("not the 12th", DATES, []),
     ],
-)
-def test_a_text_may_speak_of_a_list_without_saying_one_of_it(text: str, listed: tuple[str, ...], speaks: bool) -> None:
-    assert hinted(text, listed, ("parking",)) == speaks
+)  # fmt: skip
+def test_what_is_only_refused_is_mentioned_and_not_said(text: str, listed: tuple[str, ...], values: list[str]) -> None:
+    assert said(text, listed) == set(values)
+    mentioned = {value for _, _, value in mentions(text, listed)}
+    assert mentioned
+    assert mentioned >= set(values)

@@ -11,6 +11,7 @@ from tasks.completing import completed
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 HOURS = tuple(f"{n} {half}" for half in ("am", "pm") for n in range(1, 13))
 LISTS = {"Day": DAYS, "Hour": HOURS, "Fee": ("Yes", "No")}
+DATES = ("1st", "2nd", "3rd", *(f"{n}th" for n in range(4, 21)))
 
 
 @pytest.mark.parametrize(
@@ -36,13 +37,50 @@ LISTS = {"Day": DAYS, "Hour": HOURS, "Fee": ("Yes", "No")}
         ("Sorry, Friday is not available.", "Hmm okay.", {"Day": "Friday"}, {}),
         ("Unfortunately we are full. Would Friday suit you?", "That would be fine.", {"Day": "Friday"}, {"Day": "Friday"}),
         ("Have you paid the fee?", "Sure.", {"Fee": "Yes"}, {}),
+        ("", "not at 5", {"Hour": "5 pm"}, {}),
+        ("", "at 5 doesn't work", {"Hour": "5 pm"}, {}),
+        ("", "table for 5", {"Hour": "5 pm"}, {}),
+        ("", "for 5 please", {"Hour": "5 pm"}, {}),
+        ("", "I have 2 kids and 5, please", {"Hour": "5 pm"}, {}),
+        ("How many people?", "5", {"Hour": "5 pm"}, {}),
+        ("How many people?", "around 5.", {"Hour": "5 pm"}, {}),
+        ("What is your pin?", "12", {"Date": "12th"}, {}),
+        ("On what date?", "at 12", {"Date": "12th"}, {"Date": "12th"}),
+        ("", "at 12", {"Date": "12th"}, {}),
+        ("", "on the 12, please", {"Date": "12th"}, {"Date": "12th"}),
+        ("", "at 5 or 6", {"Hour": "5 pm"}, {}),
+        ("Is 4 too early?", "No, at 5.", {"Hour": "5 pm"}, {"Hour": "5 pm"}),
+        ("Friday?", "ok. Actually no.", {"Day": "Friday"}, {}),
+        ("Friday?", "Sure! Not.", {"Day": "Friday"}, {}),
+        ("Friday?", "Great question", {"Day": "Friday"}, {}),
+        ("Friday?", "ok, let me think", {"Day": "Friday"}, {}),
+        ("Friday?", "Please choose something later", {"Day": "Friday"}, {}),
+        ("Friday?", "awesome! don't want it though", {"Day": "Friday"}, {}),
+        ("Friday?", "I suppose that is too early", {"Day": "Friday"}, {}),
+        ("Friday?", "ok but is there an earlier one?", {"Day": "Friday"}, {}),
+        ("Friday?", "right, wait", {"Day": "Friday"}, {}),
+        ("Friday?", "Great, thank you!", {"Day": "Friday"}, {"Day": "Friday"}),
+        ("Shall I cancel Friday?", "Yes", {"Day": "Friday"}, {}),
+        ("Shall I remove Friday?", "Yes please", {"Day": "Friday"}, {}),
+        ("So anything but Friday?", "Yes", {"Day": "Friday"}, {}),
+        ("Is Friday too late?", "Yes", {"Day": "Friday"}, {}),
+        ("Friday is fully booked?", "Yes", {"Day": "Friday"}, {}),
+        ("Friday is impossible. OK?", "Yes", {"Day": "Friday"}, {}),
+        ("I have booked Friday? Would you like insurance?", "yes", {"Day": "Friday"}, {}),
+        ("Friday is free. Anything else?", "yes", {"Day": "Friday"}, {}),
+        ("Friday is free. Could I have your name?", "Yes, it is Kim", {"Day": "Friday"}, {}),
+        ("Can you make it on Friday at 3 pm, and what is your name?", "Sure, Kim", {"Day": "Friday"}, {}),
+        ("Dr. Lee is free on Friday. Can I book it for you now?", "Yes please", {"Day": "Friday"}, {"Day": "Friday"}),
+        ("Would you like to get it booked for Friday?", "Yes please", {"Day": "Friday"}, {"Day": "Friday"}),
+        ("Monday is taken, but how about Friday? Monday really is full.", "ok", {"Day": "Monday"}, {}),
     ],
 )  # fmt: skip
 def test_a_turn_is_completed_only_by_the_one_entered_value_that_fits(
     message: str, answer: str, entered: dict[str, str], found: dict[str, str]
 ) -> None:
     values = {slot: frozenset({value}) for slot, value in entered.items()}
-    assert completed(message, answer, values, LISTS, frozenset()) == found
+    listed = {**LISTS, "Date": DATES} if "Date" in entered else LISTS
+    assert completed(message, answer, values, listed, frozenset()) == found
 
 
 SUNDAY_US = int(datetime(2020, 5, 3, 5, tzinfo=UTC).timestamp() * 1e6)
@@ -63,6 +101,33 @@ def test_today_is_completed_only_by_a_day_that_it_can_have_been(answer: str, ent
     values = {"Day": frozenset({entered})}
     assert completed("On what day?", answer, values, LISTS, frozenset(), SUNDAY_US) == found
     assert completed("On what day?", answer, values, LISTS, frozenset(), None) == {}
+
+
+@pytest.mark.parametrize(
+    ("message", "answer", "entered"),
+    [
+        ("", "not tomorrow", "Monday"),
+        ("On what day?", "the day after tomorrow", "Monday"),
+        ("On what day?", "any day but tomorrow", "Monday"),
+        ("On what day?", "I can't do it today", "Sunday"),
+        ("On what day?", "today or tomorrow", "Sunday"),
+        ("Can I book it for you now?", "How are you doing today?", "Sunday"),
+        ("Could you describe it?", "Dr. Lee was in the paper today, did you see?", "Sunday"),
+        ("", "I called today", "Sunday"),
+        ("", "I booked a table for today already", "Sunday"),
+        ("", "Thanks for all your help today", "Sunday"),
+        ("On what day?", "I have a date today", "Sunday"),
+    ],
+)
+def test_a_day_of_small_talk_or_a_refused_one_is_none(message: str, answer: str, entered: str) -> None:
+    assert completed(message, answer, {"Day": frozenset({entered})}, LISTS, frozenset(), SUNDAY_US) == {}
+
+
+@pytest.mark.parametrize(
+    "answer", ["I need a time today. Any time.", "I'd like an appointment for today", "Today if possible. I fell today"]
+)
+def test_a_day_of_a_wish_is_told_without_being_asked_for(answer: str) -> None:
+    assert completed("", answer, {"Day": frozenset({"Sunday"})}, LISTS, frozenset(), SUNDAY_US) == {"Day": "Sunday"}
 
 
 def test_what_fits_two_entered_values_is_not_completed() -> None:

@@ -26,7 +26,7 @@ API = Api(
 )
 QUERY = Query("q1", "visit", {"Day": "Monday", "Hour": "6 pm", "Place": "Harbour", "Loan": True, "Car": "A-1"}, None, {}, 0)
 CASE = DeclaredCase("visit", [QUERY], QUERY, "visit_made", in_opening=False)
-TYRES = "My car A-1 needs new tyres as soon as can be."
+TYRES = "My car A-1 needs new tyres."
 
 
 def case(*turns: str) -> Case:
@@ -57,6 +57,10 @@ def test_what_nobody_spoke_of_is_left_open(name: str) -> None:
         (lacking("Day"), ("Tuesday would be best.",), ()),
         (lacking("Day"), (TYRES, "When?", "not Tuesday, please"), ()),
         (lacking("Day"), ("I need it today.",), ()),
+        (lacking("Day"), ("It needs new tyres as soon as can be.",), ()),
+        (lacking("Hour"), ("It needs new tyres, asap please.",), ()),
+        (lacking("Hour"), (TYRES, "Certainly.", "Any time after work."), ()),
+        (lacking("Day"), (TYRES, "Certainly.", "tommorow if you can"), ()),
         (lacking("Day"), (TYRES,), (fact("On Tuesday.", Day="Tuesday"),)),
         (lacking("Day"), (TYRES,), (fact("as soon as possible", "Day"),)),
         (lacking("Hour"), (TYRES, "When?", "at 5, if you can"), ()),
