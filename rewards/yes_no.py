@@ -77,6 +77,7 @@ _PIECE = re.compile(r",|\b(?:but|so|because)\b")
 _WHICH = re.compile(
     r"^\W*(?:(?:and|so|ok(?:ay)?|great|then|also|alright|all right)\W+)*(?:what|which|when|where|who|whom|whose|why|how)\b"
 )
+_BARE_NO = re.compile(r"\W*(?:no|nope)\W*")
 _LEADS = re.compile(r"\bno,? (?=(?:i|we)\b)")
 _REQUESTS = re.compile(
     r"\b(?:tell me|let me know|i need (?:to know|your|the)|give me|please (?:tell|confirm|state|specify|provide|say))\b"
@@ -168,20 +169,31 @@ def _named(low: str, phrases: Sequence[str]) -> Iterator[tuple[int, int, bool]]:
         clause = low[start:end]
         if "?" in clause or named(clause, phrases) is None or _TURNS.search(clause) or _UNSURE.search(clause):
             continue
-        cuts = [0, *(m.end() for m in _PIECE.finditer(clause)), len(clause)]
-        denied = False
+        cuts = [0, *(match.end() for match in _PIECE.finditer(clause)), len(clause)]
+        denied = False  # an earlier piece holds a "not", which may hold for a later one without its own "I"
         for first, last in pairwise(cuts):
             piece = _LEADS.sub(lambda match: " " * len(match[0]), clause[first:last])
-            place = named(piece, phrases)
-            if place is not None and (more := re.search(r"\band\b", piece[place[1] :])):
-                last, piece = first + place[1] + more.start(), piece[: place[1] + more.start()]
-            nots = len(_ABSENT.findall(piece))
-            if place is not None and nots < 2 and not _OPEN.search(piece, 0, place[0]) and _says(piece):
-                negative = _negated(piece, place)
-                own = re.search(r"\b(?:i|we)\b", piece) is not None or first == 0
-                if negative or (own and not (nots and _NOT.search(piece[: place[0]]))) or not (denied or nots):
-                    yield start + first, start + last, not negative
-            denied = denied or (nots > 0 and not re.fullmatch(r"\W*(?:no|nope)\W*", piece))
+            found = _said_of(piece, phrases, denied=denied)
+            if found is not None:
+                yield start + first, start + first + found[0], found[1]
+            denied = denied or (_ABSENT.search(piece) is not None and not _BARE_NO.fullmatch(piece))
+
+
+def _said_of(piece: str, phrases: Sequence[str], *, denied: bool) -> tuple[int, bool] | None:
+    """(end, yes) of a piece of a clause that says yes or no to what it names; None where it does not, or is not clear."""
+    place = named(piece, phrases)
+    if place is None:
+        return None
+    more = re.compile(r"\band\b").search(piece, place[1])
+    piece = piece[: more.start()] if more else piece
+    nots = len(_ABSENT.findall(piece))
+    if nots > 1 or _OPEN.search(piece, 0, place[0]) or not _says(piece):
+        return None
+    if _negated(piece, place):
+        return len(piece), False
+    own = re.search(r"\b(?:i|we)\b", piece) is not None
+    far = _NOT.search(piece[: place[0]]) is not None  # it denies something else, or this from afar
+    return None if far or (denied and not own) else (len(piece), True)
 
 
 def _says(piece: str) -> bool:

@@ -16,9 +16,9 @@ _ALONE = (
     r"|book|sir|do|just|you can|my|because|as)\b)"
 )
 """A word of praise alone or before the deed, not before a noun ("great question")."""
+_INTERJECTIONS = re.compile(r"^\W*(?:(?:oh|well|hm+|ah|omg|wow|hi|hello)\W+)*", re.IGNORECASE)
 AGREES = re.compile(
-    r"^\W*(?:(?:oh|well|hm+|ah|omg|wow|hi|hello)\W+)*"
-    r"(?:(?:yes|yeah|yea|yep|yup|sure|ok|okay|all ?right|absolutely|definitely|certainly|of course|go ahead"
+    r"^\W*(?:(?:yes|yeah|yea|yep|yup|sure|ok|okay|all ?right|absolutely|definitely|certainly|of course|go ahead"
     r"|no problem)\b(?! (?:not|no)\b)"
     rf"|(?:fine|great|perfect|good|awesome|cool|excellent|wonderful|correct|right|exactly|works|lovely)\b{_ALONE}"
     r"|please(?= (?:do|yes|go ahead|book|schedule|reserve|confirm)\b|\W*$)"
@@ -64,7 +64,7 @@ _CONSENT = re.compile(
     rf"|\b(?:want|like) (?:me |us )?to (?:please |just |now |then )*{_DEED}|\b(?:would you|do you) (?:like|want) (?:that"
     rf"|it|this)\b"
     r"|\b(?:is|does|will|would|are|do) (?:that|this|it|you)\b.{0,25}\b(?:ok(?:ay)?|work\w*|fine|good|alright|all right"
-    r"|suit|do|acceptable|agree)\b"
+    r"|suit|do|acceptable|agree|correct|right)\b"
     r"|^\W*(?:ok(?:ay)?|all ?right|alright|correct|right|sounds? good|what do you (?:say|think)|how about (?:that"
     r"|it))\W*$|\bgo ahead\b",
     re.IGNORECASE,
@@ -76,7 +76,7 @@ _ASKS = re.compile(r"\?|\b(?:could you|can you|please|i(?:'ll)? need|let me know
 
 def agrees(answer: str) -> bool:
     """True if a turn says yes to what was proposed, and does not take it back."""
-    first, *rest = FIRST.split(answer.strip())
+    first, *rest = FIRST.split(_INTERJECTIONS.sub("", answer).strip())
     if not AGREES.search(first) or REFUSES.search(first) or _HESITATES.search(first):
         return False
     but = re.search(r"\bbut\b", first, re.IGNORECASE)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from environments.asking import default_slot_words
-from rewards.listed import SMALL, Listed, is_day_of_month, masked, mentions, number, number_of, spans
+from rewards.listed import DAYS, SMALL, Listed, is_day_of_month, masked, mentions, number, number_of, spans
 from rewards.yes_no import answered, is_yes, is_yes_no
 from tasks.agreeing import SENTENCE, agrees, proposed
 from tasks.telling import Span, normal
@@ -53,13 +53,13 @@ def completed(
 
 # --- by a bare number -------------------------------------------------------------------------------------------------
 
+_ON_A_DAY = rf"on (?:the|\d|{'|'.join((*DAYS, *(short for shorts in DAYS.values() for short in shorts)))})"
 _LONE = re.compile(
-    rf"(?:(?P<start>^\W*(?:(?:no|yes|ok|okay|well|um+|hm+)\W+)*)|\b(?P<lead>at|around|about|approximately|by|on|on the"
-    rf"|from|from the|to|to the|till"
-    r"|until|before|after|say|maybe|perhaps|like|for|or|and|the)\s+)"
+    rf"(?:(?P<start>^\W*(?:(?:no|yes|ok|okay|well|um+|hm+)\W+)*)|\b(?P<lead>at|around|about|approximately|by|on|on the|from"
+    rf"|from the|to|to the|till|until|before|after|say|maybe|perhaps|like|for|or|and|the)\s+)"
     rf"(?:(?P<n>\d{{1,2}})(?![\d/_:]|[.,]\d)|(?P<w>{'|'.join(SMALL)})\b)(?P<clock>\s*o'? ?clock)?"
-    r"(?=\W*$|\s*[.,;!?)]|\s+(?:please|would|will|works?|is|if|on|or|and|then|today|tonight|tomorrow|instead|ok|okay"
-    r"|sounds?)\b)"
+    rf"(?=\W*$|\s*[.,;!?)]|\s+(?:please|would|will|works?|is|if|or|and|then|today|tonight|tomorrow|instead|ok|okay|sounds?"
+    rf"|{_ON_A_DAY})\b)"
 )
 _STRONG = {
     True: frozenset({"at", "by", "before", "after", "until", "till", "from"}),

@@ -48,6 +48,8 @@ DATES = ("1st", "2nd", "3rd", *(f"{n}th" for n in range(4, 21)))
         ("On what date?", "at 12", {"Date": "12th"}, {"Date": "12th"}),
         ("", "at 12", {"Date": "12th"}, {}),
         ("", "on the 12, please", {"Date": "12th"}, {"Date": "12th"}),
+        ("", "a flat at One on Center", {"Hour": "1 pm"}, {}),
+        ("", "at one on Monday", {"Hour": "1 pm"}, {"Hour": "1 pm"}),
         ("", "at 5 or 6", {"Hour": "5 pm"}, {}),
         ("Is 4 too early?", "No, at 5.", {"Hour": "5 pm"}, {"Hour": "5 pm"}),
         ("Friday?", "ok. Actually no.", {"Day": "Friday"}, {}),
@@ -72,6 +74,8 @@ DATES = ("1st", "2nd", "3rd", *(f"{n}th" for n in range(4, 21)))
         ("Can you make it on Friday at 3 pm, and what is your name?", "Sure, Kim", {"Day": "Friday"}, {}),
         ("Dr. Lee is free on Friday. Can I book it for you now?", "Yes please", {"Day": "Friday"}, {"Day": "Friday"}),
         ("Would you like to get it booked for Friday?", "Yes please", {"Day": "Friday"}, {"Day": "Friday"}),
+        ("I have Friday. Would you like me to book it?", "OMG. YES! That gives me time.", {"Day": "Friday"}, {"Day": "Friday"}),
+        ("You arrive on Friday. You do not need a car. Is this correct?", "Yes it is!", {"Day": "Friday"}, {"Day": "Friday"}),
         ("Monday is taken, but how about Friday? Monday really is full.", "ok", {"Day": "Monday"}, {}),
     ],
 )  # fmt: skip
