@@ -16,6 +16,7 @@ _ALONE = (
     r"|book|sir|do|just|you can|my|because|as)\b)"
 )
 """A word of praise alone or before the deed, not before a noun ("great question")."""
+_EAGER = re.compile(r"\bcan(?:['’]?t|not) wait\b", re.IGNORECASE)
 _INTERJECTIONS = re.compile(r"^\W*(?:(?:oh|well|hm+|ah|omg|wow|hi|hello)\W+)*", re.IGNORECASE)
 AGREES = re.compile(
     r"^\W*(?:(?:yes|yeah|yea|yep|yup|sure|ok|okay|all ?right|absolutely|definitely|certainly|of course|go ahead"
@@ -60,8 +61,8 @@ DENIED = re.compile(
 _BOOKS_IT = re.compile(r"\b(?:(?:get|have) (?:it|you|that|this|them|him|her) booked|be booked)\b", re.IGNORECASE)
 _DEED = r"(?:go ahead|book|schedul|reserv|confirm|make|take|set|place|proceed|put|do|finali|request|order|arrang)"
 _CONSENT = re.compile(
-    rf"\b(?:shall|should|can|may|could) (?:i|we) (?:please |just |now |then )*{_DEED}"
-    rf"|\b(?:want|like) (?:me |us )?to (?:please |just |now |then )*{_DEED}|\b(?:would you|do you) (?:like|want) (?:that"
+    rf"\b(?:shall|should|can|may|could) (?:i|we) (?:please |just |now |then |also )*{_DEED}"
+    rf"|\b(?:want|like) (?:me |us )?to (?:please |just |now |then |also )*{_DEED}|\b(?:would you|do you) (?:like|want) (?:that"
     rf"|it|this)\b"
     r"|\b(?:is|does|will|would|are|do) (?:that|this|it|you)\b.{0,25}\b(?:ok(?:ay)?|work\w*|fine|good|alright|all right"
     r"|suit|do|acceptable|agree|correct|right)\b"
@@ -76,7 +77,7 @@ _ASKS = re.compile(r"\?|\b(?:could you|can you|please|i(?:'ll)? need|let me know
 
 def agrees(answer: str) -> bool:
     """True if a turn says yes to what was proposed, and does not take it back."""
-    first, *rest = FIRST.split(_INTERJECTIONS.sub("", answer).strip())
+    first, *rest = FIRST.split(_INTERJECTIONS.sub("", _EAGER.sub("", answer)).strip())
     if not AGREES.search(first) or REFUSES.search(first) or _HESITATES.search(first):
         return False
     but = re.search(r"\bbut\b", first, re.IGNORECASE)

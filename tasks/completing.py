@@ -73,7 +73,8 @@ _ASKS_DAY = re.compile(
     r"\b(?:date|what day|which day|when|check[- ]?(?:in|out)|arriv\w+|leav\w+|depart\w+|until when)\b", re.IGNORECASE
 )
 _ASKS_COUNT = re.compile(
-    r"\b(?:how (?:many|much|long|big|large)|number|pin|code|guests|people|party|persons|room|account|phone|zip|age|old|id)\b",
+    r"\b(?:how (?:many|much|long|big|large)"
+    r"|number|pin|code|guests|people|party size|persons|room|account|phone|zip|age|old|id)\b",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(

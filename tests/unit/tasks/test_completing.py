@@ -76,6 +76,8 @@ DATES = ("1st", "2nd", "3rd", *(f"{n}th" for n in range(4, 21)))
         ("Would you like to get it booked for Friday?", "Yes please", {"Day": "Friday"}, {"Day": "Friday"}),
         ("I have Friday. Would you like me to book it?", "OMG. YES! That gives me time.", {"Day": "Friday"}, {"Day": "Friday"}),
         ("You arrive on Friday. You do not need a car. Is this correct?", "Yes it is!", {"Day": "Friday"}, {"Day": "Friday"}),
+        ("Friday is free. Should I also book this one?", "ah great, I can't wait! Sure.", {"Day": "Friday"}, {"Day": "Friday"}),
+        ("When will you arrive at the party?", "We hope to get there around 4", {"Hour": "4 pm"}, {"Hour": "4 pm"}),
         ("Monday is taken, but how about Friday? Monday really is full.", "ok", {"Day": "Monday"}, {}),
     ],
 )  # fmt: skip
