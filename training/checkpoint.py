@@ -1,6 +1,6 @@
 """Checkpoints: `step_N/` written under a temporary name and renamed, so that a kill leaves the last whole one in place.
 
-state.pt   policy, optimizer and sampling generator (tensors, numbers and strings only: it is read with weights_only)
+state.pt   policy, optimizer and how the tasks went so far (tensors, numbers and strings only: it is read with weights_only)
 meta.json  iteration, digests of task set, config and state.pt
 """
 
@@ -17,7 +17,7 @@ import torch
 from schemas.errors import StageError
 from schemas.files import read_json, sha256_file, write_json
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,11 @@ class Config:
     the whole return paid at the end."""
     samples_per_task: int = 1
     """Episodes of the same task in a rollout; `--advantage group` needs more than 1."""
+    sampling: Literal["passes", "difficulty"] = "passes"
+    """passes: over all training tasks, each pass in an order of its own; difficulty: those solved about half the time come most
+    often (p (1 - p) of the success so far)."""
+    replay: float = 0.25
+    """With `--sampling difficulty`: share of a rollout in [0, 1] drawn from all tasks alike, so that nothing is forgotten."""
     clip_low: float = 0.2
     """The ratio is held above 1 - clip_low."""
     clip_high: float = 0.28

@@ -23,6 +23,7 @@ from schemas.taskset import TaskSet, open_taskset
 from training import checkpoint
 from training.config import SMALL, Config, device_of, identity
 from training.corpus import Coverage, build_vocabulary, read_trajectories, warm_tapes
+from training.curriculum import Record
 from training.demonstrations import Demonstrator, epoch_of
 from training.models import load_codec, make_codec, new_policy
 from training.policy import Policy, Reference, parameter_count
@@ -49,6 +50,8 @@ class Lab:
     validation_ids: list[str]
     meta: checkpoint.Meta
     log: MetricsLog
+    record: Record
+    """How the rollouts' episodes ended so far."""
 
 
 def open_training_side(name: str) -> TaskSet:
@@ -140,6 +143,7 @@ def prepare(config: Config, folder: Path, taskset: TaskSet) -> Lab:
         validation_ids=validation_ids,
         meta=meta,
         log=MetricsLog(folder),
+        record=Record(),
     )
 
 
@@ -163,6 +167,7 @@ def resume(lab: Lab) -> int:
     meta, state = checkpoint.load(lab.folder, found[-1])
     lab.policy.load_trained(state["policy"])
     lab.optimizer.load_state_dict(state["optimizer"])
+    lab.record = Record.of(state["record"])
     lab.log.cut(meta.step)
     if meta.step:
         say(lab.config, f"{lab.folder}: going on after iteration {meta.step}")
@@ -170,7 +175,7 @@ def resume(lab: Lab) -> int:
 
 
 def save(lab: Lab, step: int) -> None:
-    state = {"policy": lab.policy.trained(), "optimizer": lab.optimizer.state_dict(), "cursor": step * lab.config.episodes}
+    state = {"policy": lab.policy.trained(), "optimizer": lab.optimizer.state_dict(), "record": lab.record.state()}
     checkpoint.save(lab.folder, dataclasses.replace(lab.meta, step=step), state)
     lab.log.write_csv()
 

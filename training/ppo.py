@@ -31,6 +31,7 @@ from training import audit, checkpoint, losses
 from training.alarms import fresh
 from training.config import SMALL, Config, check_config, defaults, device_of
 from training.controls import imitate
+from training.curriculum import by_difficulty, passes
 from training.demonstrations import Demonstrator
 from training.gae import gae, group_baseline, length_adaptive_lambda, terminal_only, turn_gae
 from training.lab import Lab, open_training_side, prepare, references, resume, run_folder, save, say, start_over, validated
@@ -136,6 +137,8 @@ def iterate(lab: Lab, iteration: int) -> dict[str, Any]:
         at_once=config.lockstep,
     )
     clock.lap("rollout")
+    for episode in played:
+        lab.record.add(episode.tape.task_id, bool(episode.trace.grade and episode.trace.grade.success))
     samples, row = advantages(lab, [p.tape for p in played], iteration, generator)
     clock.lap("score")
     row |= update(lab, samples, iteration, generator)
@@ -149,15 +152,15 @@ def iterate(lab: Lab, iteration: int) -> dict[str, Any]:
 
 
 def jobs(lab: Lab, iteration: int) -> list[tuple[str, int]]:
-    """(task, episode seed) of an iteration: passes over the training tasks, each in an order of its own; needs no state."""
+    """(task, episode seed) of an iteration."""
     config, ids = lab.config, lab.train_ids
     tasks = config.episodes // config.samples_per_task
-    out = []
-    for index in range(iteration * tasks, (iteration + 1) * tasks):
-        lap, place = divmod(index, len(ids))
-        order = torch.randperm(len(ids), generator=torch.Generator().manual_seed(config.seed * 7919 + lap))
-        out += [(ids[int(order[place])], iteration * config.samples_per_task + k) for k in range(config.samples_per_task)]
-    return out
+    if config.sampling == "difficulty":
+        drawn = torch.Generator().manual_seed(config.seed * 2_000_003 + iteration)
+        chosen = by_difficulty(ids, lab.record, tasks, config.replay, drawn)
+    else:
+        chosen = passes(ids, iteration * tasks, tasks, config.seed)
+    return [(task, iteration * config.samples_per_task + k) for task in chosen for k in range(config.samples_per_task)]
 
 
 def advantages(

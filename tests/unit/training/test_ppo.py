@@ -34,6 +34,7 @@ def parameters(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def test_a_killed_run_goes_on_to_the_same_bits(tiny: Config, tmp_path: Path, repo_root: Path) -> None:
+    tiny = dataclasses.replace(tiny, sampling="difficulty")  # what was played so far decides what is played next
     unbroken = ppo.train(dataclasses.replace(tiny, run="unbroken"))
     arguments = ["--taskset", tiny.taskset, "--run", "killed", "--quiet", "--no-evaluate"]
     for name in (
@@ -47,6 +48,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(tiny: Config, tmp_path: Path, rep
         "episodes",
         "minibatch",
         "microbatch",
+        "sampling",
     ):
         arguments += [f"--{name.replace('_', '-')}", str(getattr(tiny, name))]
     arguments += ["--value-warmup", "1", "--save-every", "2", "--eval-every", "0"]
