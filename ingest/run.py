@@ -115,7 +115,7 @@ def read_part(payload: Payload, folder: Path) -> None:
     for name, table in staged(rows).items():
         write_table(table, folder / f"{name}.parquet")
     write_table(frame(output.quarantine, QUARANTINE_COLUMNS), folder / "quarantine.parquet")
-    write_json(folder / "notes.json", {"dropped": output.dropped, "findings": output.findings})
+    write_json(folder / "notes.json", {"dropped": output.dropped, "undeclared": output.undeclared, "findings": output.findings})
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,16 +190,23 @@ class Finish:
             bad = rows.filter(of_unit & rows["quarantined"]).sort("place").row(0, named=True)
             of_row = quarantine["source_pos"].str.split("#").list.first() == bad["source_pos"]
             first = quarantine.filter((quarantine["source_file"] == bad["source_file"]) & of_row).row(0, named=True)
+            wrong = self.declared_at(source, unit.removeprefix(f"{bad['source_file']}/"), first["field"] or "")
             share = f"{entry['quarantined']} of {entry['rows_in']} rows cannot be read"
             raise SourceError(
                 bad["source_file"],
                 first["source_pos"],
                 f"{share} (more than max_quarantined_share = {shares[source]}), the first here: {first['reason']}; all are in "
                 f"{self.out / STOPPED}; nothing was published",
-                field=first["field"] or "",
+                field=f"{first['field']} ({wrong})" if wrong else first["field"] or "",
                 found=first["found"] or "",
                 allowed=first["allowed"] or "",
             )
+
+    def declared_at(self, source: str, unit: str, field: str) -> str:
+        """The options that say what the field is; "" where the format cannot tell."""
+        context = next(made for made in self.made if made.spec.name == source)
+        told = load_source(context.spec.format).declared_at
+        return told(context, unit, field) if told is not None and field else ""
 
 
 def row_counts(rows: pl.DataFrame, repeats: pl.DataFrame) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
@@ -228,8 +235,8 @@ def row_counts(rows: pl.DataFrame, repeats: pl.DataFrame) -> tuple[dict[str, int
 
 
 def merged_notes(notes: list[Any]) -> dict[str, dict[str, int]]:
-    """Sums of the shards' dropped values and findings, by name, sorted."""
-    total: dict[str, dict[str, int]] = {"dropped": {}, "findings": {}}
+    """Sums of the shards' dropped values (and of those that nobody declared) and findings, by name, sorted."""
+    total: dict[str, dict[str, int]] = {"dropped": {}, "undeclared": {}, "findings": {}}
     for note in notes:
         for group, names in total.items():
             for name, number in note[group].items():
@@ -301,9 +308,14 @@ def summary(manifest: Manifest, out: Path) -> str:
         f"{counts['policy_clauses']} policy clauses, {counts['events_without_time']} events without a time"
     )
     notes = json.loads((out / "findings.json").read_text(encoding="utf-8"))
-    for group, what in (("dropped", "left out (no history to rebuild them from)"), ("findings", "findings")):
-        if notes[group]:
-            shown = ", ".join(f"{name} {number}" for name, number in list(notes[group].items())[:6])
-            more = f" and {len(notes[group]) - 6} more" if len(notes[group]) > 6 else ""
+    undeclared = notes["undeclared"]
+    for named, what in (
+        ({n: c for n, c in notes["dropped"].items() if n not in undeclared}, "left out (no history to rebuild them from, or no use)"),
+        (undeclared, "left out (declared by neither the code book nor the columns of the spec)"),
+        (notes["findings"], "findings"),
+    ):
+        if named:
+            shown = ", ".join(f"{name} {number}" for name, number in list(named.items())[:6])
+            more = f" and {len(named) - 6} more" if len(named) > 6 else ""
             lines.append(f"{what}: {shown}{more} (findings.json)")
     return "\n".join(lines)

@@ -128,6 +128,9 @@ class Source:
     read: Callable[[Context, Part, Output], None]
     declarations: Callable[[Context], list[Any]] | None = None
     """Descriptions of the systems' own calls, where the export carries them (for `declared` systems)."""
+    declared_at: Callable[[Context, str, str], str] | None = None
+    """(context, unit of the rows, field of a fault) -> dotted paths of the spec that say what that field is, "" for none: where a
+    whole file cannot be read, mostly they are wrong."""
 
 
 class Row:
@@ -212,6 +215,8 @@ class Output:
     rows: list[dict[str, Any]] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)
     """"system.kind.field" (or a documented key that is not used) -> how many values were left out on purpose."""
+    undeclared: dict[str, int] = field(default_factory=dict)
+    """Of these, the ones that nobody declared: not the code book, and not the spec."""
     findings: dict[str, int] = field(default_factory=dict)
     """What is odd but not unreadable, e.g. "history_gap:orders.order.status" -> how many."""
 
@@ -257,6 +262,11 @@ class Output:
 
     def drop(self, name: str, count: int = 1) -> None:
         self.dropped[name] = self.dropped.get(name, 0) + count
+
+    def drop_undeclared(self, name: str) -> None:
+        """Leaves out a value of a field that neither the code book nor the spec knows, and says so."""
+        self.drop(name)
+        self.undeclared[name] = self.undeclared.get(name, 0) + 1
 
     def finding(self, name: str, count: int = 1) -> None:
         self.findings[name] = self.findings.get(name, 0) + count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -103,15 +103,17 @@ def columns_of(connection: Connection, table: str, schema: str | None) -> list[s
     return [str(column["name"]) for column in inspector.get_columns(table, schema=schema)]
 
 
-def require_columns(connection: Connection, name: str, table: str, wanted: list[str], schema: str | None) -> None:
-    """SourceError that names the missing table or columns, and those that there are."""
+def require_columns(
+    connection: Connection, name: str, table: str, wanted: Mapping[str, Sequence[str]], schema: str | None
+) -> None:
+    """SourceError that names the missing table or columns, the options of the spec that ask for them, and what there is."""
     found = columns_of(connection, table, schema)
     if found is None:
         tables = sa.inspect(connection).get_table_names(schema=schema)
         raise SourceError(
             name, "", "a table is missing", field=table, allowed=", ".join(sorted(tables)) or "the database has no tables"
         )
-    if missing := [column for column in wanted if column not in found]:
+    if missing := [f"{column} ({', '.join(wanted[column])})" for column in wanted if column not in found]:
         raise SourceError(name, "", f"columns of {table} are missing", field=", ".join(missing), allowed=", ".join(found))
 
 

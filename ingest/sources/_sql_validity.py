@@ -33,8 +33,9 @@ class Validity(BaseModel):
     forever: tuple[str, ...] = ()
     """What the table writes instead of null, e.g. "9999-12-31 00:00:00"."""
 
-    def columns(self) -> list[str]:
-        return [column for column in (self.start, self.end, self.recorded) if column is not None]
+    def named(self) -> list[tuple[str, str | None]]:
+        """(option, the column that it names)."""
+        return [("validity.start", self.start), ("validity.end", self.end), ("validity.recorded", self.recorded)]
 
 
 @dataclass(frozen=True, slots=True)

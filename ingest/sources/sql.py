@@ -15,109 +15,18 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.engine import Connection
 
-from ingest.source import Context, Output, Part, Row, RowFault, Source, SourceOptions
+from ingest.source import Context, Output, Part, Row, RowFault, Source
 from ingest.sources import _sql_read as db
+from ingest.sources._sql_options import HistoryLayout, SqlOptions, TableOptions, check, named_by, place
 from ingest.sources._sql_validity import Link, Validity, Version, chain, order_of
-from ingest.times import Stamp, TimeFault, format_faults, from_iso, from_local, instant, to_utc, utc_text
+from ingest.times import Stamp, TimeFault, from_iso, from_local, instant, to_utc, utc_text
 from ingest.values import checked, shown_code, shown_name, type_of
-from schemas.errors import SpecError
 from schemas.events import EventType
 from schemas.records import FieldRule
 
 OPS = {"insert": EventType.create, "update": EventType.change, "delete": EventType.delete}
-
-
-class _Options(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class HistoryLayout(_Options):
-    """Columns of `<table><suffix>`: one row a field that an act set; one without a field says that the record began or ended."""
-
-    suffix: str = "_history"
-    seq: str
-    """Whole number that orders the changes; null in rows whose order the system does not know."""
-    key: str
-    op: str
-    """insert | update | delete"""
-    field: str
-    """Name of a column of the table, or null."""
-    value: str
-    """New value, typed or as text."""
-    event_ts: str
-    recorded_ts: str | None = None
-    actor: str | None = None
-    reference: str | None = None
-
-    def columns(self) -> list[str]:
-        named = (self.seq, self.key, self.op, self.field, self.value, self.event_ts, self.recorded_ts, self.actor, self.reference)
-        return [column for column in named if column is not None]
-
-
-class ParentColumn(_Options):
-    column: str
-    table: str
-
-
-class TableOptions(_Options):
-    table: str
-    system: str
-    kind: str
-    key: str
-    columns: dict[str, str]
-    """Column -> canonical field."""
-    organisation: str | None = None
-    """Column that holds the record's organisation."""
-    parent: ParentColumn | None = None
-    """Column that holds the key of the record whose organisation it shares."""
-    history: bool = True
-    """False: the table has no history; `created` names the column with the time at which a row began."""
-    created: str | None = None
-    validity: Validity | None = None
-    """The rows are versions, each valid in an interval of its own: there is no other history (`history` is not looked at)."""
-
-    @property
-    def logged(self) -> bool:
-        """True: its changes stand in a history table."""
-        return self.history and self.validity is None
-
-
-class SqlOptions(SourceOptions):
-    url: str | None = None
-    """SQLAlchemy URL; {path} stands for the source's folder. One with a password belongs in the environment: url_env."""
-    url_env: str | None = None
-    schema_name: str | None = None
-    history: HistoryLayout | None = None
-    tables: tuple[TableOptions, ...] = Field(min_length=1)
-
-
-def place(context: Context) -> str:
-    """Dotted path of the options in the spec, for its faults."""
-    return f"sources.{context.spec.name}.options"
-
-
-def check(context: Context) -> None:
-    """SpecError with every fault of the declaration against itself and the code book."""
-    options, faults = context.options, []
-    if context.spec.time_format is not None and (why := format_faults(context.spec.time_format)):
-        faults.append(f"sources.{context.spec.name}.time_format: {why}")
-    names = [table.table for table in options.tables]
-    for table in options.tables:
-        where = f"{place(context)}.tables.{table.table}"
-        for column, name in table.columns.items():
-            if context.code_book.rule(table.system, table.kind, name) is None:
-                faults.append(f"{where}.columns.{column}: {table.system}.{table.kind}.{name} is not in the code book")
-        if table.parent is not None and table.parent.table not in names:
-            faults.append(f"{where}.parent.table: {table.parent.table!r} is not one of {', '.join(names)}")
-        if table.logged and options.history is None:
-            faults.append(f"{where}.history: no [sources.options.history] is declared; say history = false where there is none")
-        if not table.history and table.validity is None and table.created is None:
-            faults.append(f"{where}.created: a table without history needs the column with the time at which a row began")
-    if faults:
-        raise SpecError(context.spec_file, faults)
 
 
 def _url(context: Context) -> Any:
@@ -148,16 +57,11 @@ def parts(context: Context) -> list[Part]:
     history, schema = context.options.history, context.options.schema_name
     with db.connected(url, name) as connection:
         for table in context.options.tables:
-            db.require_columns(connection, name, table.table, _columns(table), schema)
+            db.require_columns(connection, name, table.table, named_by(context, table.table), schema)
             if table.logged:
-                db.require_columns(connection, name, table.table + history.suffix, history.columns(), schema)
+                there = table.table + history.suffix
+                db.require_columns(connection, name, there, named_by(context, there), schema)
     return [Part(table.table, index) for index, table in enumerate(context.options.tables)]
-
-
-def _columns(table: TableOptions) -> list[str]:
-    more = [table.organisation, table.parent.column if table.parent else None, table.created]
-    interval = table.validity.columns() if table.validity else []
-    return list(dict.fromkeys([table.key, *table.columns, *(column for column in more if column), *interval]))
 
 
 def read(context: Context, part: Part, output: Output) -> None:
@@ -244,7 +148,7 @@ class TableReader:
         if not isinstance(column, str):
             raise RowFault("not the name of a column", field=layout.field, found=type_of(column), allowed="text or null")
         if column not in self.table.columns:
-            self.output.drop(f"{'.'.join(self.kind)}.{shown_name(column)}")
+            self.output.drop_undeclared(f"{'.'.join(self.kind)}.{shown_name(column)}")
             return
         name, rule = self.rule(column)
         value = self.value(rule, name, told[layout.value], written=True)
@@ -270,7 +174,7 @@ class TableReader:
 
     def versions(self, layout: Validity) -> None:
         """Reads all rows first: whether one can be taken depends on the others of its record."""
-        columns = _columns(self.table)
+        columns = list(self.table.roles())
         rows = list(db.select(self.connection, self.table.table, columns, self.context.options.schema_name))
         rows.sort(key=lambda row: [_sortable(value) for value in row])
         read: list[Version | RowFault] = [self.version(layout, dict(zip(columns, row, strict=True))) for row in rows]
@@ -334,7 +238,7 @@ class TableReader:
     # --- the table itself --------------------------------------------------------------------------------------------
 
     def current(self) -> None:
-        columns = _columns(self.table)
+        columns = list(self.table.roles())
         rows = list(db.select(self.connection, self.table.table, columns, self.context.options.schema_name))
         rows.sort(key=lambda row: [_sortable(value) for value in row])
         present: set[str] = set()
@@ -484,4 +388,9 @@ def _sortable(value: Any) -> tuple[str, Any]:
     return (type(value).__name__, str(value))
 
 
-SOURCE = Source(options=SqlOptions, inputs=inputs, parts=parts, read=read)
+def declared_at(context: Context, table: str, column: str) -> str:
+    """The options that name the column, for a fault in it."""
+    return ", ".join(named_by(context, table).get(column, ()))
+
+
+SOURCE = Source(options=SqlOptions, inputs=inputs, parts=parts, read=read, declared_at=declared_at)

@@ -72,7 +72,7 @@ class Reader:
         """Whether the code book declares the field; one that it does not declare is left out and counted."""
         if self.context.code_book.rule(self.system, kind, field) is not None:
             return True
-        self.output.drop(f"{self.system}.{kind}.{shown_name(field)}")
+        self.output.drop_undeclared(f"{self.system}.{kind}.{shown_name(field)}")
         return False
 
     # --- ticket rows -------------------------------------------------------------------------------------------------
