@@ -19,7 +19,7 @@ from rewards.path import compile_rule
 from rewards.rule import Lookup, applies
 from rewards.values import same
 from rewards.view import JournalView, NotThere
-from schemas.episode import ToolCall
+from schemas.episode import Refusal, ToolCall
 from schemas.errors import GraderError
 from schemas.files import canonical_json
 from schemas.task import Fact, ReferenceStep, RuleRef, TaskSpec
@@ -27,6 +27,7 @@ from schemas.taskset import State
 from tasks.choice import singles_out
 from tasks.explore import ASK, Exploration, Found, scalars
 from tasks.labels import labelled
+from tasks.refused import held, why_refused
 from tasks.requester import TOKEN, TOKEN_PARTS
 
 if TYPE_CHECKING:
@@ -242,18 +243,23 @@ class Deriver:
         for argument, to in need.same.items():
             try:
                 found = self.view.follow(to, call.arguments, 0)[0] if isinstance(to, Lookup) else call.arguments.get(to)
-            except (NotThere, GraderError) as error:
+            except NotThere as error:
+                why = f"cannot be looked up from {call.tool}; {held(self.state, error.ref.system, error.ref.kind)}"
+                raise Underivable(name, argument, "looked-up value", why) from error
+            except GraderError as error:
                 raise Underivable(name, argument, "looked-up value", f"cannot be looked up from {call.tool}") from error
             if found is None and name not in self.known:
                 raise Underivable(name, argument, "looked-up value", f"is given by nothing in {call.tool}")
             arguments[argument] = found
         missing = [p for p in self.tools[name].parameters.get("required", ()) if p not in arguments]
         met: list[ToolCall] = []
+        refusal: Refusal | None = None
         for filled in self._fillings(name, arguments, missing):
             trial = self.episode.fork()
             trial.step(ToolCall(tool=name, arguments=filled))
             entry = trial.journal.entries[-1]
             result = entry.result if isinstance(entry.result, dict) else {}
+            refusal = entry.refusal
             if entry.ok and all(same(result.get(k), v) for k, v in need.returned.items()):
                 met.append(ToolCall(tool=name, arguments=filled))
                 if name not in self.known:
@@ -264,7 +270,9 @@ class Deriver:
             raise Broken(rule_id)  # calls of a declared system are recorded: this one was made without the other
         untold = [p for p in missing if not told_values(self.episode.task, p)]
         if not missing:
-            raise Underivable(name, next(iter(arguments), "*"), "looked-up value", "does not give what the rule demands")
+            asked = next(iter(arguments), "*")
+            why = why_refused(self.tools[name], asked, refusal, self.state, self.tools.values())
+            raise Underivable(name, asked, "looked-up value", why)
         if not untold:
             raise Broken(rule_id)  # whatever the requester said, the check fails: the act was made against it
         raise Underivable(name, untold[0], "told value", "was told by nobody")

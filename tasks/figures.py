@@ -13,6 +13,7 @@ from typing import Any
 from schemas.spec import WaiverSpec
 from schemas.task import Answer, Certificate, LedgerRow, TaskSpec
 from tasks.certify import CHECKS, ConstantRate
+from tasks.first_minute import held_out, nothing_held_out
 from tasks.floor import UnreadFloor
 from tasks.leaks._types import Finding
 from tasks.ledger import long_tail, underivable_values
@@ -81,6 +82,12 @@ class ReportData:
     """As `tasks.overlaps.overlap_table` lists them."""
     clusters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """As `tasks.overlaps.cluster_figures` counts them."""
+    absent: Sequence[Mapping[str, Any]] = ()
+    """As `tasks.absent.absent_kinds` finds them."""
+    to_hold_out: bool = True
+    """The spec holds out a share of groups or of time."""
+    lost_held_out: Mapping[str, int] = field(default_factory=dict)
+    """Reason -> tasks that were to be held out and went for it."""
 
 
 def summary(data: ReportData) -> dict[str, Any]:
@@ -111,6 +118,8 @@ def summary(data: ReportData) -> dict[str, Any]:
         "removed_by_leak_checks": _removed(ledger),
         "waivers": _waivers(data),
         "slices": _slices(tasks, data.answers),
+        "held_out": held_out(Counter(task.slice for task in tasks), data.lost_held_out, wanted=data.to_hold_out),
+        "absent": [dict(one) for one in data.absent],
         "holdout": dict(data.holdout),
         "overlaps": [dict(row) for row in data.overlaps],
         "clusters": {side: dict(row) for side, row in sorted(data.clusters.items())},
@@ -130,7 +139,7 @@ def _unread(rows: Sequence[UnreadFloor]) -> dict[str, Any]:
 
 def faults(report: Mapping[str, Any]) -> list[str]:
     """Why the report's verdict is not "passed", one line each."""
-    found = []
+    found = [line] if (line := nothing_held_out(report["held_out"])) else []
     certificates = report["certificates"]
     for row in certificates["checks"]:
         bad_verdicts = [v for v in ("failed", "could_not_run") if row[v]]

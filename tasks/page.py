@@ -8,6 +8,7 @@ from typing import Any
 
 from schemas.plugins import plugin_names
 from tasks.charts import bars, interval
+from tasks.first_minute import SOUND, first_minute, rule_of, why_passed
 from tasks.holdout import SLICES
 from tasks.leaks._types import NUMBERS
 
@@ -39,7 +40,12 @@ def render(report: Mapping[str, Any]) -> str:
         slices=[(name, report["slices"][name]) for name in named],
         leaks=leaks,
         suspects=[f for f in leaks if f["verdict"] == "suspect"],
-        probes=[{**p, "chart": Markup(interval(p["numbers"])), "more": _more(p["numbers"]), "why": _why(p)} for p in probes],
+        probes=[
+            {**p, "chart": Markup(interval(p["numbers"])), "more": _more(p["numbers"]), "why": why_passed(p)} for p in probes
+        ],
+        probe_rule=rule_of(probes),
+        minute=first_minute(report),
+        sound=SOUND,
         check_names=_check_names([row["check"] for row in report["certificates"]["checks"]]),
         matrix=_matrix(report["certificates"]),
         slice_names=[name for name in SLICES if report["overlaps"] and name in report["overlaps"][0]["slices"]],
@@ -57,7 +63,7 @@ def _cards(report: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
         (f"{certificates['hold']} of {certificates['tasks']}", "tasks with a certificate that holds", whole),
         (f"{len(checks - bad)} of {len(checks)}", "leak checks without an open finding", not bad),
         (f"{funnel['kept']} of {funnel['candidates']}", "candidate records became tasks", True),
-        (str(held), "tasks held out", True),
+        (str(held), "tasks held out", held > 0 or not report["held_out"]["wanted"]),
         (str(sum(f["verdict"] == "waived" for f in leaks)), "findings waived, by signature or by the code book", True),
     ]
 
@@ -93,21 +99,6 @@ def _check_names(ids: Sequence[str]) -> dict[str, str]:
     stems = [name.partition("_") for name in plugin_names("tasks.certificates")]
     named = {f"C{int(number[1:])}": words.replace("_", " ") for number, _, words in stems}
     return {check: named.get(check, "") for check in ids}
-
-
-def _why(probe: Mapping[str, Any]) -> str:
-    """Why a probe passed although one of its two bounds was met; "" where neither was, or where it did not pass."""
-    m = probe["numbers"]
-    if probe["verdict"] != "passed" or not {"p", "alpha"} <= m.keys():
-        return ""
-    strong = {"accuracy", "chance", "margin"} <= m.keys() and m["accuracy"] >= m["chance"] + m["margin"]
-    if strong and m["p"] > m["alpha"]:
-        return (
-            "it guessed better than the line from which it is acted on, but so would chance alone have: p is not below its bound"
-        )
-    if not strong and m["p"] <= m["alpha"]:
-        return "p is below its bound, but what it tells is too little to be acted on"
-    return ""
 
 
 def _more(numbers: Mapping[str, float]) -> list[tuple[str, str]]:

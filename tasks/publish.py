@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.manifest import code_version, require_stage
+from pipeline.tables import read_table
+from schemas.events import RECORD_COLUMNS
 from schemas.files import put_content, read_models, sha256_file, sha256_json, write_json, write_models, write_text
 from schemas.spec import Spec
 from schemas.task import Answer, LedgerRow, TaskSpec
 from schemas.taskset import SideManifest, TaskSetManifest
+from tasks.absent import absent_kinds
 from tasks.case import Clean, iso, open_clean
 from tasks.certified import CODE, Certified, Decided, canary_of, candidate_of, drafts_dir, in_memory
 from tasks.certify import constant_outcome_rates
@@ -23,6 +26,7 @@ from tasks.holdout import SLICES, Split
 from tasks.leak_input import Background
 from tasks.leaks import Finding, run_leaks
 from tasks.ledger import counts_of, write_ledger
+from tasks.merged import merged_of
 from tasks.overlaps import Placed, cluster_figures, overlap_table
 from tasks.policy import clause_table, versions_of
 from tasks.screen import screen
@@ -54,6 +58,8 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
         shutil.copyfile(content / digest, folder / "content" / digest)
     write_models(folder / "certificates.jsonl", [line.certificate for line in kept])
     hashes = {line.draft.task.task_id: line.certificate.task_sha256 for line in kept}
+    placed_out = [t for t, one in decided.split.slices.items() if one != "train" and t not in hashes]
+    lost = Counter(reasons[t][0] for t in {*placed_out, *decided.split.duplicates} if t in reasons)
     decided.split.slices = {t: s for t, s in decided.split.slices.items() if t in hashes}
     ledger = _ledger(drafts_dir(spec.name), reasons)
     gone = {row.record_id: row.reason for row in ledger if not row.kept}
@@ -114,6 +120,9 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
                 placed, group=spec.holdout.group, boundary_us=decided.split.boundary_us, waived=spec.holdout.signed()
             ),
             clusters=cluster_figures(placed),
+            absent=absent_kinds(spec, read_table(source / "records.parquet", RECORD_COLUMNS), merged_of(clean)),
+            to_hold_out=spec.holdout.share_of_groups > 0 or spec.holdout.share_of_time > 0,
+            lost_held_out=lost,
         ),
     )
     write_text(folder / "manifest.json", manifest.model_dump_json(indent=1) + "\n")
@@ -177,6 +186,7 @@ def _file_findings(spec: Spec, clean: Clean, decided: Decided, kept: Sequence[Ce
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.suffix in (".json", ".jsonl") and "content" not in path.relative_to(folder).parts
+        if path.stat().st_size  # a side without tasks has no line that could carry a mark or hold a constant
     }
     data = replace(leak_input_of(spec, clean, decided, kept, folder, Background({})), files=texts, canary=canary_of(spec))
     return run_leaks(data, spec, only=("canary", "grader_constants"))

@@ -19,6 +19,7 @@ from schemas.files import canonical_json, read_json, write_json, write_text
 from schemas.plugins import plugin_names
 from tasks.certify import CHECKS
 from tasks.figures import GOOD, SHOWN_IDS, ReportData, RuleFit, faults, judged_on, summary
+from tasks.first_minute import first_minute
 from tasks.page import render
 
 COLUMNS = {
@@ -67,7 +68,8 @@ def verdict(folder: Path, *, today: str | None = None) -> tuple[bool, str]:
     judged = _judged(folder, today)
     sound = bool(judged["verdict"] == "passed")
     lines = [f"{'PASS' if sound else 'FAIL'}: {folder / 'report.html'}"]
-    return sound, "\n".join([*lines, *(f"  {fault}" for fault in judged["faults"])])
+    lines += [f"  {fault}" for fault in judged["faults"]]
+    return sound, "\n".join([*lines, *(f"  {what.lower()}: {words}" for what, words, _ in first_minute(judged))])
 
 
 def _judged(folder: Path, today: str | None) -> dict[str, Any]:

@@ -23,7 +23,8 @@ def screen(
         mine = [task for task in tasks if task.workflow == workflow]
         lengths = sorted(len(answers[t.task_id].reference) for t in mine)
         used = Counter(step.call.tool for t in mine for step in answers[t.task_id].reference)
-        rules = sorted({rule.id for task in mine for rule in task.rules})
+        # As declared: a workflow of which no record became a task has its rules all the same.
+        rules = [rule.id for rule in spec.rules if not rule.workflows or workflow in rule.workflows]
         undecided = sum(row.reason in ("no_outcome", "unknown_code", "no_definite_answer", "not_closed") for row in rows)
         found[workflow] = {
             "candidates": len(rows),

@@ -264,8 +264,9 @@ def test_overlaps_count_members_and_tasks_and_say_what_may_be_shared() -> None:
 @pytest.mark.parametrize(
     ("accuracy", "p", "said"),
     [
-        (0.66, 0.20, "p is not below its bound"),
-        (0.55, 0.001, "too little to be acted on"),
+        (0.66, 0.20, "p 0.20000 is above its bound 0.00500: among 2 tests so small a p comes about by chance in about 40.0% of"),
+        (0.615, 0.007, "p 0.00700 is above its bound 0.00500: among 2 tests so small a p comes about by chance in about 1.4% of"),
+        (0.55, 0.001, "0.550 is less than 0.600, where it matters: not acted on"),
         (0.55, 0.20, ""),
     ],
 )
@@ -290,6 +291,9 @@ def test_a_probe_that_passed_with_one_of_its_bounds_met_says_why(
     assert row is not None
     verdict_cell = row[0].split("</td>")[0]
     assert (said in verdict_cell) if said else ("hint" not in verdict_cell)
+    assert "1 probes were looked at" in text, "the rule is told with its own figures"
+    assert "at least 0.10 above chance" in text
+    assert "at most its bound (0.00500)" in text
 
 
 def test_the_certificates_come_before_the_leak_checks_and_each_by_its_name(good: ReportData, tmp_path: Path) -> None:
