@@ -25,7 +25,8 @@ from schemas.files import canonical_json, read_json, sha256_file, sha256_json, w
 from schemas.paths import records_dir
 from schemas.plugins import load_plugin
 from schemas.records import CodeBook
-from schemas.spec import Spec, check_options, faults_of, load_spec
+from schemas.spec import Spec, check_options, load_spec
+from schemas.spec_faults import faults_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,7 +63,7 @@ def read_code_book(path: Path, supplier: str) -> CodeBook:
     try:
         book = CodeBook.model_validate(read_json(path))
     except ValidationError as error:
-        raise SpecError(str(path), faults_of(error)) from error
+        raise SpecError(str(path), faults_of(error, model=CodeBook)) from error
     faults = [f"supplier: found {book.supplier!r}, allowed {supplier!r}"] if book.supplier != supplier else []
     faults += [f"fields.{name}: a key is system.kind.field" for name in book.fields if len(name.split(".", 2)) != 3]
     faults += [
@@ -286,6 +287,9 @@ def ingest(
 ) -> tuple[Manifest, bool, Path]:
     """Runs the stage. Returns the manifest, whether anything ran, and the output folder."""
     spec = load_spec(spec_file)
+    if export is None and not spec.export:
+        told = "is missing; name the folder of the export there, or for this run as EXPORT=folder (--export folder)"
+        raise SpecError(str(spec_file), [f"export: {told}"])
     folder = export or Path(spec.export)
     try:
         stage = stage_of(spec, spec_file, folder)
@@ -310,7 +314,10 @@ def summary(manifest: Manifest, out: Path) -> str:
     notes = json.loads((out / "findings.json").read_text(encoding="utf-8"))
     undeclared = notes["undeclared"]
     for named, what in (
-        ({n: c for n, c in notes["dropped"].items() if n not in undeclared}, "left out (no history to rebuild them from, or no use)"),
+        (
+            {n: c for n, c in notes["dropped"].items() if n not in undeclared},
+            "left out (no history to rebuild them from, or no use)",
+        ),
         (undeclared, "left out (declared by neither the code book nor the columns of the spec)"),
         (notes["findings"], "findings"),
     ):

@@ -13,7 +13,7 @@ from schemas.episode import Violation
 from schemas.errors import GraderError, WorldError
 from schemas.files import canonical_json
 from schemas.plugins import load_plugin
-from schemas.spec import faults_of
+from schemas.spec_faults import faults_of
 from schemas.task import RuleRef
 
 

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError, field_validator
 
 from schemas.episode import Frozen
 from schemas.errors import SpecError
-from schemas.plugins import plugin_names
+from schemas.spec_faults import cross_faults, faults_of
 from schemas.task import RewardWeights
 
 SLUG = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 """Names that become folders: no path can hide in them."""
 
-
-SYSTEMS = "environments.systems"
-"""Folder of the system plug-ins: their names are listed, none is imported here."""
 
 Halves = Literal["both", "class", "arguments"]
 """The halves of "trivially implied" that decide."""
@@ -36,6 +31,7 @@ class SourceSpec(Frozen):
     """One export to read."""
 
     name: str
+    """Your name for it: it stands in messages, counts and the paths of faults."""
     format: str
     """File name in ingest/sources."""
     path: str = "."
@@ -52,15 +48,24 @@ class Agreement(Frozen):
     """Who allowed tokens to link sources."""
 
     who: str
+    """Person or office that agreed."""
     when: str
+    """Day of the agreement, YYYY-MM-DD."""
     purpose: str
+    """What the linked records may be used for."""
 
 
 class TokenSpec(Frozen):
+    """How people and ids become tokens."""
+
     scope: Literal["per_source", "per_supplier", "cross_system"] = "per_source"
+    """Where one identity has one token: within each source (then nothing links the systems), in all sources of the supplier, or
+    in all sources of whatever supplier under the same key. Tasks that span sources need one of the wider two, and these the
+    agreement."""
     key_env: str = "RECORDGYM_TOKEN_KEY"
     """Name of the environment variable that holds the key."""
     epoch: int = 1
+    """Raise it to give every identity a new token under the same key."""
     dates: Literal["shifted", "as_recorded"] = "shifted"
     """as_recorded: dates are not moved. For records of nobody's real life whose systems hold bare days of a month ("12th"): a
     shift by weeks would part them from what was said ("May 12")."""
@@ -69,8 +74,12 @@ class TokenSpec(Frozen):
 
 
 class DeidSpec(Frozen):
+    """What the finder of personal data has to know of these texts."""
+
     language: str = "en"
+    """Language of the texts, for the finder of names (ISO 639-1)."""
     ner: bool = True
+    """True: names in free text are also guessed; false: only those that the records tell are found."""
     date_formats: tuple[str, ...] = ()
     """Extra strptime formats of dates inside texts (ISO 8601 and English month names are always known)."""
     id_patterns: dict[str, str] = Field(default_factory=dict)
@@ -85,6 +94,9 @@ class DeidSpec(Frozen):
 
 
 class PoliciesSpec(Frozen):
+    """Where the policy documents are: Markdown with numbered clauses and a front matter (document, version, title, published,
+    in_force_from)."""
+
     path: str
     """Glob inside the export."""
     zone: str
@@ -92,70 +104,101 @@ class PoliciesSpec(Frozen):
 
 
 class SystemSpec(Frozen):
+    """A system that the agent works with."""
+
     name: str
+    """System of the code book's keys that the tools work on, e.g. "orders" of orders.order.status."""
     plugin: str
+    """File name in environments/systems: the tools that an agent gets."""
     config: dict[str, Any] = Field(default_factory=dict)
+    """Options of that plug-in, as its own file declares them."""
 
 
 class WorkflowSpec(Frozen):
+    """A kind of request."""
+
     name: str
+    """As the code book's outcomes name it; only their records become tasks."""
     outcome: Literal["difference", "answer"] = "difference"
+    """What is judged. difference: what changed in the systems, and the code; answer: what the last recorded answer said."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Workflow-specific declarations read by tasks (e.g. the declared API and its answer fields)."""
 
 
 class RuleSpec(Frozen):
+    """One rule, with the policy versions under which it is in force."""
+
     id: str
+    """Your name for it, under which reports count it."""
     rule: str
     """File name in rewards/rules."""
     workflows: tuple[str, ...] = ()
     """Workflows it applies to; empty = all."""
     document: str | None = None
+    """Policy document that it stands for; null: of none, always in force."""
     versions: tuple[int, ...] = ()
     """In force with these versions of `document`; empty with a null document = always."""
     clause: str | None = None
+    """Number of the clause that it enforces, e.g. "1.2"; the clause table has to name the rule."""
     hard: bool = True
+    """True: a run that breaks it is never full."""
     parameters: dict[str, Any] = Field(default_factory=dict)
+    """What the rule's own file declares: the tool that it judges, conditions, amounts, days."""
 
 
 class NotEnforceable(Frozen):
     """Why no rule stands for a clause, and who answers for that."""
 
     reason: str = Field(min_length=1)
+    """Why no rule can stand for it."""
     signed_by: str = Field(min_length=1)
+    """Who says so."""
 
 
 class ClauseSpec(Frozen):
     """One line of the clause table: what a clause of a policy document has come to, rules or a signed reason for none."""
 
     document: str
+    """Name of the policy document, as its front matter says."""
     versions: tuple[int, ...] = Field(min_length=1)
+    """Versions of which this line is about."""
     clause: str
+    """Its number, e.g. "1.2"."""
     rules: tuple[str, ...] = ()
     """Ids of the rules that stand for it; each version has at least one that is in force with it."""
     not_enforceable: NotEnforceable | None = None
+    """Instead of rules: why there is none, signed."""
 
 
 class OutcomePattern(Frozen):
     """Tells the outcome of a record whose system stores no code, from the recorded answer's text."""
 
     code: str
+    """The outcome that it tells, as the code book names it."""
     workflow: str | None = None
+    """Only for records of this workflow; null: of any."""
     pattern: str
     """Regular expression searched, case-insensitive, in the recorded answer."""
 
 
 class SelectSpec(Frozen):
+    """Which records become tasks."""
+
     record_system: str
+    """System of the kind of record that becomes a task, e.g. "helpdesk"."""
     record_kind: str
     """The kind of record that becomes a task, e.g. helpdesk / ticket."""
     min_requester_turns: int = Field(default=0, ge=0)
+    """Records in which the requester spoke less often are left out."""
     triviality_p: float = Field(default=0.9, ge=0, le=1)
+    """Probability, guessed from the opening alone, from which an outcome counts as told by it, in [0, 1]."""
     trivial: Halves = "both"
     """What makes a task trivial. both: the opening's words tell the class and every argument stands in it. class: the words
     alone, for outcomes that are only a class. arguments: the arguments alone."""
     allow_no_policy: bool = False
+    """True: records under no policy become tasks of the grade no_policy; false: they are left out."""
     options: dict[str, Any] = Field(default_factory=dict)
+    """What the plug-in of a declared system asks for."""
 
 
 class SpeakerSpec(Frozen):
@@ -164,6 +207,7 @@ class SpeakerSpec(Frozen):
     host: str
     """Base URL of an OpenAI-compatible interface, e.g. https://models.example.com/v1. Plain http only to this machine."""
     model: str = Field(min_length=1)
+    """Name of the model, as the endpoint knows it."""
     purpose: str = Field(min_length=10)
     """Why records' words may be sent there."""
     key_env: str = ""
@@ -171,6 +215,7 @@ class SpeakerSpec(Frozen):
     timeout_s: float = Field(default=10.0, gt=0, le=120)
     """Seconds for one request, all in all."""
     retries: int = Field(default=1, ge=0, le=5)
+    """Requests more after one that failed."""
 
     @field_validator("host")
     @classmethod
@@ -191,8 +236,12 @@ def _holds_a_word(phrase: str) -> str:
 
 
 class RequesterOptions(Frozen):
+    """How the simulated requester behaves."""
+
     patience: int = Field(default=8, ge=1)
+    """Messages without a question that the requester bears before turning away."""
     facts_per_message: int = Field(default=2, ge=1)
+    """Facts told at most in one answer."""
     slots: dict[str, tuple[Annotated[str, AfterValidator(_holds_a_word)], ...]] = Field(default_factory=dict)
     """Slot -> words that ask for it."""
     speaker: SpeakerSpec | None = None
@@ -203,7 +252,9 @@ class SignedSpec(Frozen):
     """Somebody's word for an exception, until a day."""
 
     reason: str = Field(pattern=WORDS)
+    """Why it is right all the same."""
     signed_by: str = Field(pattern=WORDS)
+    """Who answers for it."""
     expires: str
     """Last day on which it holds, YYYY-MM-DD."""
 
@@ -223,15 +274,20 @@ class WaiverSpec(SignedSpec):
     """A signed exception to a leak check."""
 
     check: str = Field(min_length=1)
+    """File name in tasks/leaks."""
     path: str = Field(min_length=1)
     """Glob over the findings' paths."""
 
 
 class HoldoutSpec(Frozen):
+    """What training never sees: whole groups, and the latest months."""
+
     group: str = "organisation"
     """Declared group that never stands on both sides."""
     share_of_groups: float = Field(default=0.25, ge=0, le=1)
+    """Share of the tasks, in [0, 1], whose groups are held out as a whole; 0: none."""
     share_of_time: float = Field(default=0.25, ge=0, le=1)
+    """Share of the tasks, in [0, 1], that are held out as the latest; 0: none."""
     embargo_percentile: float = Field(default=0.99, gt=0, le=1)
     """Share of a workflow's cases that last no longer than its embargo."""
     waived: dict[str, SignedSpec] = Field(default_factory=dict)
@@ -239,6 +295,7 @@ class HoldoutSpec(Frozen):
     cannot_promise: str = ""
     """What holding out by this group does not promise; needed for any group but the organisation, and said in the report."""
     min_per_slice: int = Field(default=0, ge=0)
+    """Least number of tasks in each slice that the groups held out feed, where the export has them."""
 
     @field_validator("waived", mode="before")
     @classmethod
@@ -263,40 +320,49 @@ class Spec(Frozen):
     """`tasks/specs/<name>.toml`."""
 
     name: str = Field(pattern=SLUG)
+    """Name of the task set and of its folder; the file is named like it."""
     supplier: str = Field(pattern=SLUG)
+    """Whose records they are; the same in the code book. Names the folders of records, clean records and vault."""
     sample: bool = False
     """True for the shipped sample only: a token key file is made on first use."""
-    export: str
-    """Default export folder; EXPORT overrides it."""
+    export: str = ""
+    """Folder of the export; EXPORT= (--export) names another for one run. "": it is named at each run."""
     currency: str = "EUR"
+    """ISO 4217 code of all amounts, which are whole numbers of its smallest unit."""
     seed: int = 1
+    """Places groups on a side and shuffles probes; another seed is another hold-out."""
     max_steps: int = Field(default=30, ge=1)
+    """Calls after which an episode ends."""
     code_book: str | None = None
     """Code book JSON inside the export, or beside the spec when it starts with "spec:"."""
     sources: tuple[SourceSpec, ...]
+    """The exports to read, one table each."""
     policies: PoliciesSpec | None = None
+    """Where the policy documents are; null: there are none."""
     tokens: TokenSpec = TokenSpec()
+    """How people and ids become tokens."""
     deid: DeidSpec = DeidSpec()
+    """What the finder of personal data has to know of these texts."""
     select: SelectSpec
+    """Which records become tasks."""
     systems: tuple[SystemSpec, ...]
+    """The systems that the agent works with; [] for ingest alone."""
     workflows: tuple[WorkflowSpec, ...]
+    """The kinds of requests that become tasks; [] for ingest alone."""
     rules: tuple[RuleSpec, ...] = ()
+    """What has to be kept on the way, judged by the grader and read by the agent."""
     clauses: tuple[ClauseSpec, ...] = ()
     """The clause table: every clause of every policy version that the export holds (checked by the build)."""
     outcomes: tuple[OutcomePattern, ...] = ()
+    """Only for systems that store no outcome code."""
     requester: RequesterOptions = RequesterOptions()
+    """How the simulated requester behaves."""
     reward: RewardWeights = RewardWeights()
+    """Weights of the parts of the reward."""
     holdout: HoldoutSpec = HoldoutSpec()
+    """What training never sees."""
     waivers: tuple[WaiverSpec, ...] = ()
-
-
-def faults_of(error: ValidationError, prefix: str = "") -> list[str]:
-    """Each pydantic fault as "dotted.path: message"; values are not repeated (they may be secret)."""
-    faults = []
-    for fault in error.errors(include_url=False, include_input=False):
-        path = ".".join([prefix, *map(str, fault["loc"])] if prefix else map(str, fault["loc"]))
-        faults.append(f"{path or '(top)'}: {fault['msg']}")
-    return faults
+    """Signed exceptions to leak checks."""
 
 
 def load_spec(path: Path) -> Spec:
@@ -313,107 +379,11 @@ def load_spec(path: Path) -> Spec:
     try:
         spec = Spec.model_validate(raw)
     except ValidationError as error:
-        faults = faults_of(error)
-    faults += _cross_faults(spec.model_dump() if spec else raw)
+        faults = faults_of(error, model=Spec)
+    faults += cross_faults(spec.model_dump() if spec else raw)
     if spec is None or faults:
         raise SpecError(str(path), faults)
     return spec
-
-
-def _cross_faults(raw: dict[str, Any]) -> list[str]:
-    """Faults that no single field shows. `raw` may itself be faulty: what has another shape is passed over here."""
-    faults: list[str] = []
-    sources, systems = _tables(raw.get("sources")), _tables(raw.get("systems"))
-    workflows, rules = _tables(raw.get("workflows")), _tables(raw.get("rules"))
-    zones = {f"sources.{index}.zone": source.get("zone") for index, source in sources}
-    if isinstance(policies := raw.get("policies"), dict):
-        zones["policies.zone"] = policies.get("zone")
-    faults += [f"{path}: {zone!r} is not an IANA zone" for path, zone in zones.items() if not _zone_known(zone)]
-    for group, key, tables in (
-        ("sources", "name", sources),
-        ("systems", "name", systems),
-        ("workflows", "name", workflows),
-        ("rules", "id", rules),
-    ):
-        counts = Counter(str(table[key]) for _, table in tables if key in table)
-        faults += [f"{group}: {name!r} is declared twice" for name, count in sorted(counts.items()) if count > 1]
-    there = plugin_names(SYSTEMS)
-    for index, system in systems:
-        plugin = system.get("plugin")
-        if isinstance(plugin, str) and plugin not in there:
-            faults.append(f"systems.{index}.plugin: {plugin!r} is no file of {SYSTEMS} ({', '.join(there)})")
-    known = {str(table.get("name")) for _, table in workflows}
-    for index, rule in rules:
-        named = rule.get("workflows")
-        for name in named if isinstance(named, list | tuple) else ():
-            if name not in known:
-                faults.append(f"rules.{index}.workflows: {name!r} is not a workflow ({', '.join(sorted(known))})")
-    holdout = raw.get("holdout")
-    if isinstance(holdout, dict) and holdout.get("group", "organisation") != "organisation" and not holdout.get("cannot_promise"):
-        faults.append(f"holdout.cannot_promise: a hold-out by {holdout['group']!r} has to say what it cannot promise")
-    faults += _clause_faults(_tables(raw.get("clauses")), [rule for _, rule in rules])
-    tokens = raw.get("tokens")
-    scope = tokens.get("scope") if isinstance(tokens, dict) else None
-    if scope in ("per_supplier", "cross_system") and raw["tokens"].get("agreement") is None:
-        faults.append(f"tokens.agreement: scope {scope!r} links sources and needs a recorded agreement (who, when, purpose)")
-    dates = tokens.get("dates") if isinstance(tokens, dict) else None
-    if dates == "as_recorded" and raw["tokens"].get("agreement") is None:
-        faults.append("tokens.agreement: dates that are not moved need a recorded agreement (who, when, purpose)")
-    return faults
-
-
-def _clause_faults(clauses: list[tuple[int, dict[str, Any]]], rules: list[dict[str, Any]]) -> list[str]:
-    """Where the clause table and the rules do not say the same of each other; an empty table says nothing of any rule."""
-    by_id = {str(rule.get("id")): rule for rule in rules}
-    faults: list[str] = []
-    listed: Counter[tuple[str, str, str]] = Counter()
-    for index, row in clauses:
-        place, named = f"clauses.{index}", _names(row.get("rules"))
-        versions = _names(row.get("versions"))
-        listed.update((str(row.get("document")), version, str(row.get("clause"))) for version in versions)
-        if bool(named) == (row.get("not_enforceable") is not None):
-            faults.append(f"{place}: give `rules` or `not_enforceable`, one of the two")
-        standing: set[str] = set()
-        for rule_id in named:
-            rule = by_id.get(rule_id)
-            if rule is None:
-                faults.append(f"{place}.rules: {rule_id!r} is not a rule of this spec")
-            elif (rule.get("document"), rule.get("clause")) != (row.get("document"), row.get("clause")):
-                found = f"{rule.get('document')} {rule.get('clause')}"
-                faults.append(f"{place}.rules: {rule_id!r} names {found}, not {row.get('document')} {row.get('clause')}")
-            else:
-                standing.update(_names(rule.get("versions")))
-        if named and (bare := [v for v in versions if v not in standing]):
-            faults.append(f"{place}: no rule named stands for version {', '.join(bare)}")
-    for (document, version, clause), count in sorted(listed.items()):
-        if count > 1:
-            faults.append(f"clauses: {document} version {version} clause {clause} is listed {count} times")
-    if clauses:
-        held = {rule_id for _, row in clauses for rule_id in _names(row.get("rules"))}
-        loose = [rule_id for rule_id, rule in by_id.items() if rule.get("document") is not None and rule_id not in held]
-        faults += [f"rules: {rule_id!r} stands for a policy clause, but no line of `clauses` names it" for rule_id in loose]
-    return faults
-
-
-def _names(value: Any) -> list[str]:
-    """The entries of a list, as text; of anything else none (its shape is another check's fault)."""
-    return [str(one) for one in value] if isinstance(value, list | tuple) else []
-
-
-def _tables(value: Any) -> list[tuple[int, dict[str, Any]]]:
-    """The tables of an array of tables, with their places in it."""
-    return [(i, table) for i, table in enumerate(value) if isinstance(table, dict)] if isinstance(value, list | tuple) else []
-
-
-def _zone_known(zone: Any) -> bool:
-    """A zone that is absent or no text is another check's fault."""
-    if not isinstance(zone, str):
-        return True
-    try:
-        ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
 
 
 def check_options(model: type[BaseModel], options: dict[str, Any], file: str, path: str) -> Any:
@@ -421,4 +391,4 @@ def check_options(model: type[BaseModel], options: dict[str, Any], file: str, pa
     try:
         return model.model_validate(options)
     except ValidationError as error:
-        raise SpecError(file, faults_of(error, path)) from error
+        raise SpecError(file, faults_of(error, path, model=model)) from error

@@ -92,11 +92,17 @@ class RewardWeights(Frozen):
     """r = success*w_s + quality*w_q + efficiency*w_e - violation*w_v - delay*w_d, clipped to [-1, 1]."""
 
     success: float = 0.6
+    """w_s: the outcome is right and no hard rule was broken; 0 or 1, at the end."""
     quality: float = 0.2
+    """w_q: share of the outcome that is right, at the end and at milestones, in [0, 1]."""
     efficiency: float = 0.1
+    """w_e: how few calls a success took, in [0, 1]."""
     violation: float = 0.65
+    """w_v: a hard rule broken, a write that the outcome does not hold, a call that no system could accept, or no proper end."""
     delay: float = 0.2
+    """w_d: calls and the requester's patience wasted; 1 where the episode ends wrong."""
     gamma: float = 1.0
+    """Discount of later rewards, in [0, 1]."""
     composition: Literal["events", "kpi"] = "events"
     """events: the sum above. kpi: satisfaction x compliance x speed, each in [0, 1], at the finishing act and 0 elsewhere."""
     milestones: dict[str, float] = Field(default_factory=dict)

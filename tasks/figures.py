@@ -118,7 +118,12 @@ def summary(data: ReportData) -> dict[str, Any]:
         "removed_by_leak_checks": _removed(ledger),
         "waivers": _waivers(data),
         "slices": _slices(tasks, data.answers),
-        "held_out": held_out(Counter(task.slice for task in tasks), data.lost_held_out, wanted=data.to_hold_out),
+        "held_out": held_out(
+            Counter(task.slice for task in tasks),
+            data.lost_held_out,
+            Counter(row.reason for row in ledger if not row.kept),
+            wanted=data.to_hold_out,
+        ),
         "absent": [dict(one) for one in data.absent],
         "holdout": dict(data.holdout),
         "overlaps": [dict(row) for row in data.overlaps],

@@ -31,16 +31,25 @@ def first_minute(report: Mapping[str, Any]) -> Lines:
     return [line for line in told if line[1]]
 
 
-def held_out(slices: Mapping[str, int], lost: Mapping[str, int], *, wanted: bool) -> dict[str, Any]:
-    """{"tasks", "why", "wanted"} of the hold-out as a whole. `lost`: reason -> tasks that were to be held out and went for it."""
+def held_out(
+    slices: Mapping[str, int], lost: Mapping[str, int], dropped: Mapping[str, int], *, wanted: bool
+) -> dict[str, Any]:
+    """{"tasks", "why", "wanted"} of the hold-out as a whole. `lost`: reason -> tasks that were to be held out and went for it;
+    `dropped`: the same of all records."""
     count = sum(number for name, number in slices.items() if name != "train")
     if count:
         return {"tasks": count, "why": "", "wanted": wanted}
     if not wanted:
         return {"tasks": 0, "why": "the spec holds nothing out", "wanted": False}
-    why = ", ".join(f"{reason} {number}" for reason, number in sorted(lost.items(), key=lambda item: (-item[1], item[0])))
+    if not sum(slices.values()):
+        return {"tasks": 0, "why": f"no record became a task: {_most(dropped)}", "wanted": True}
     none = "no task was placed there: too few groups or tasks for holdout.share_of_groups and holdout.share_of_time"
-    return {"tasks": 0, "why": f"lost on the way: {why}" if why else none, "wanted": True}
+    return {"tasks": 0, "why": f"lost on the way: {_most(lost)}" if lost else none, "wanted": True}
+
+
+def _most(counts: Mapping[str, int]) -> str:
+    """Reasons with their counts, the commonest first."""
+    return ", ".join(f"{reason} {number}" for reason, number in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 def nothing_held_out(found: Mapping[str, Any]) -> str:

@@ -14,7 +14,8 @@ from rewards.rule import Parameters, Rule
 from schemas.errors import SpecError, WorldError
 from schemas.plugins import load_plugin
 from schemas.records import CodeBook
-from schemas.spec import RuleSpec, Spec, check_options, faults_of
+from schemas.spec import RuleSpec, Spec, check_options
+from schemas.spec_faults import faults_of
 from tasks.declared import Api
 from tasks.policy import Version
 from tasks.shard import DECLARED, system_refs

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from environments.tool import MAX_ID, Context, Effect, System, Tool, clip
 from schemas.episode import Frozen
 from schemas.errors import WorldError
-from schemas.spec import faults_of
+from schemas.spec_faults import faults_of
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,50}")
 """Form of a query interface's and an argument's name: what every tool-calling protocol accepts."""

@@ -17,7 +17,7 @@ from schemas.episode import Observation
 from schemas.errors import WorldError
 from schemas.files import canonical_json
 from schemas.plugins import load_plugin
-from schemas.spec import faults_of
+from schemas.spec_faults import faults_of
 from schemas.task import PolicySpec, SystemRef, TaskSpec
 from schemas.taskset import TaskSet
 

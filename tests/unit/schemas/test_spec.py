@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel, ConfigDict
 
 from schemas.errors import SpecError
-from schemas.spec import check_options, load_spec
+from schemas.records import CodeBook, KnownAt
+from schemas.spec import Spec, check_options, load_spec
 
 ROOT = Path(__file__).resolve().parents[3]
 GOOD = """
@@ -103,7 +105,10 @@ def test_a_number_out_of_its_range_an_unknown_system_or_an_empty_phrase_is_a_fau
             '{ requester = "the same workers" }',
             "holdout.waived: Value error, a reason alone signs nothing; give each group reason",
         ),
-        ('{ requester = { reason = "r", signed_by = "A" } }', "holdout.waived.requester.expires: Field required"),
+        (
+            '{ requester = { reason = "r", signed_by = "A" } }',
+            "holdout.waived.requester.expires: is missing (Last day on which it holds, YYYY-MM-DD)",
+        ),
         ('{ requester = { reason = "r", signed_by = " ", expires = "2030-01-01" } }', "holdout.waived.requester.signed_by: "),
         ('{ requester = { reason = "r", signed_by = "A", expires = "soon" } }', "holdout.waived.requester.expires: "),
     ],
@@ -189,3 +194,38 @@ def test_options_of_a_plugin_are_checked_below_their_own_path() -> None:
 )
 def test_names_that_hide_a_path_and_impossible_numbers_are_faults(tmp_path: Path, good: str, bad: str, path: str) -> None:
     assert [fault.split(":", 1)[0] for fault in faults(tmp_path, GOOD.replace(good, bad, 1))] == [path]
+
+
+def test_a_field_that_is_missing_says_where_and_what_belongs_there(tmp_path: Path) -> None:
+    text = GOOD.replace('supplier = "acme"\n', "").replace('zone = "UTC"\n', "")
+    told = faults(tmp_path, text)
+    assert any(one.startswith("supplier: is missing (Whose records they are") for one in told)
+    assert any(one.startswith("sources.0.zone: is missing (IANA zone of times that carry none") for one in told)
+    assert "Field required" not in str(told)
+
+
+def test_the_export_may_be_named_at_each_run_alone(tmp_path: Path) -> None:
+    assert load_spec(write(tmp_path, GOOD.replace('export = "exports/acme"\n', ""))).export == ""
+
+
+def _undescribed(schema: dict[str, Any], name: str) -> list[str]:
+    """Fields of the model and of those that it holds of which nothing is said; one that says what its own type says is not
+    described twice."""
+    own = schema.get("$defs", {})
+    return [
+        f"{model}.{field}"
+        for model, one in {name: schema, **own}.items()
+        for field, said in one.get("properties", {}).items()
+        if not said.get("description") and not own.get(said.get("$ref", "").rpartition("/")[2], {}).get("description")
+    ]
+
+
+@pytest.mark.parametrize("model", [Spec, CodeBook], ids=lambda model: model.__name__)
+def test_each_field_that_a_supplier_writes_is_described_in_its_type(model: type[BaseModel]) -> None:
+    assert _undescribed(model.model_json_schema(), model.__name__) == []
+
+
+def test_each_time_at_which_a_field_can_be_known_is_described() -> None:
+    words = CodeBook.model_json_schema()["$defs"]["FieldRule"]["properties"]["known_at"]["description"]
+    for name in get_args(KnownAt):
+        assert f"{name}: " in words, name
