@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +80,7 @@ def applies(when: When, arguments: dict[str, Any]) -> bool:
 
 def conditions(when: When) -> str:
     """`when` in words: " with reason late_delivery or damaged_item", or "" without conditions."""
-    parts = [f"{name} {' or '.join(str(v) for v in values)}" for name, values in sorted(when.items())]
+    parts = [f"{name} {listed([str(v) for v in values], 'or')}" for name, values in sorted(when.items())]
     return f" with {' and '.join(parts)}" if parts else ""
 
 
@@ -99,6 +99,19 @@ def path_in_words(hop: Lookup) -> str:
     words = f"the {hops[-1].field} of "
     words += " of ".join(f"the {h.kind}" for h in reversed(hops))
     return f"{words} named in {hop.argument}"
+
+
+def listed(words: Sequence[str], joined: str = "and") -> str:
+    """Words as a list of English: one; one and two; one, two and three. `joined` is the word between the last two."""
+    return f" {joined} ".join([*([", ".join(words[:-1])] if words[:-1] else []), *words[-1:]])
+
+
+def by_table(amounts: Mapping[str, int], by: Lookup) -> str:
+    """Amounts that depend on a value of the state: 10.00 (1000 in minor units) for gold, ..., depending on the tier of ..."""
+    table = ", ".join(
+        f"{money(amount)} for {value}" for value, amount in sorted(amounts.items(), key=lambda row: (row[1], row[0]))
+    )
+    return f"{table}, depending on {path_in_words(by)}"
 
 
 def money(minor: int) -> str:

@@ -120,11 +120,26 @@ def _not_a_task(folder: Path, task_id: str) -> str:
         held = splits["tasks"][task_id]["slice"]
         return f"{task_id} is no task of this build: {splits['gone'][task_id]}; its place, if it comes again, is {held}"
     if row is None:
-        close = difflib.get_close_matches(task_id, ids(folder), n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise StageError(f"{folder.name} has neither a task nor a candidate {task_id!r}{hint}")
+        raise StageError(f"{folder.name} has neither a task nor a candidate {task_id!r}; {_unknown(folder, task_id)}")
     detail = f" ({row.detail})" if row.detail else ""
     return f"{task_id} did not become a task: {row.reason}: {REASONS.get(row.reason, '')}{detail}"
+
+
+def _unknown(folder: Path, task_id: str) -> str:
+    """What to ask for instead: the nearest id, or, of what is no pseudonym, how one is looked up."""
+    from tasks.ledger import read_ledger
+    from tasks.requester import TOKEN
+
+    there = ids(folder) or [row.record_id for row in read_ledger(folder / "ledger.parquet")]
+    if close := difflib.get_close_matches(task_id, there, n=1, cutoff=0.8):
+        return f"did you mean {close[0]!r}?"
+    if TOKEN.fullmatch(task_id) or not any(TOKEN.fullmatch(one) for one in there):
+        return f"its ids are like {there[0]!r}" if there else "it holds none"
+    resolve = f"python -m deid resolve --spec FILE {there[0]}"
+    return (
+        f"ids are pseudonyms like {there[0]}, never the numbers of the export. Who holds the key and the vault sees which record "
+        f"one stands for: {resolve}; the list of tasks, with their subjects: python -m tasks explain {folder.name}"
+    )
 
 
 def _why(folder: Path, taskset: TaskSet, task: TaskSpec) -> str:

@@ -23,6 +23,8 @@ from schemas.taskset import TaskSet
 
 OPENING = ("record", "requester_id", "requester_name", "contact", "subject", "text", "received_at")
 RESERVED = ("opening", "requester", "policies", "rules", "systems", "forms")
+SHOWN = 8
+"""Names that a fault lists of what there is below a path."""
 References = dict[str, Any]
 """Name -> reference, or a list of them."""
 
@@ -104,7 +106,9 @@ def _near(taskset: TaskSet, task: TaskSpec, path: str) -> str:
             continue
         wanted = parts[depth]
         close = difflib.get_close_matches(wanted, names, n=3) or difflib.get_close_matches(path, paths, n=3)
-        return f"did you mean {', '.join(close)}?" if close else f"there: {', '.join(names[:8])}"
+        shown = names if not head else names[:SHOWN]  # the first parts are few, and each is another sort of value
+        more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+        return f"did you mean {', '.join(close)}?" if close else f"there: {', '.join(shown)}{more}"
     return "there: nothing"
 
 

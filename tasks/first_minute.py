@@ -31,9 +31,7 @@ def first_minute(report: Mapping[str, Any]) -> Lines:
     return [line for line in told if line[1]]
 
 
-def held_out(
-    slices: Mapping[str, int], lost: Mapping[str, int], dropped: Mapping[str, int], *, wanted: bool
-) -> dict[str, Any]:
+def held_out(slices: Mapping[str, int], lost: Mapping[str, int], dropped: Mapping[str, int], *, wanted: bool) -> dict[str, Any]:
     """{"tasks", "why", "wanted"} of the hold-out as a whole. `lost`: reason -> tasks that were to be held out and went for it;
     `dropped`: the same of all records."""
     count = sum(number for name, number in slices.items() if name != "train")

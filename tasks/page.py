@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from schemas.plugins import plugin_names
+from tasks.certificates import names
 from tasks.charts import bars, interval
 from tasks.first_minute import SOUND, first_minute, rule_of, why_passed
 from tasks.holdout import SLICES
@@ -46,7 +46,7 @@ def render(report: Mapping[str, Any]) -> str:
         probe_rule=rule_of(probes),
         minute=first_minute(report),
         sound=SOUND,
-        check_names=_check_names([row["check"] for row in report["certificates"]["checks"]]),
+        check_names={row["check"]: names().get(row["check"], "") for row in report["certificates"]["checks"]},
         matrix=_matrix(report["certificates"]),
         slice_names=[name for name in SLICES if report["overlaps"] and name in report["overlaps"][0]["slices"]],
     )
@@ -92,13 +92,6 @@ def _matrix(certificates: Mapping[str, Any]) -> dict[str, Any]:
                 cells.append((verdict, f"{counts['passed']}/{applicable}"))
         rows.append((name, one["tasks"], cells))
     return {"checks": checks, "rows": rows}
-
-
-def _check_names(ids: Sequence[str]) -> dict[str, str]:
-    """Id of a check -> what it is, as its file is named ("C1": "reference replay")."""
-    stems = [name.partition("_") for name in plugin_names("tasks.certificates")]
-    named = {f"C{int(number[1:])}": words.replace("_", " ") for number, _, words in stems}
-    return {check: named.get(check, "") for check in ids}
 
 
 def _more(numbers: Mapping[str, float]) -> list[tuple[str, str]]:

@@ -31,6 +31,7 @@ from schemas.paths import taskset_dir
 from schemas.proof import Placed, Proof
 from schemas.task import CHECK_IDS, Answer, Certificate, ScoreBounds, TaskSpec
 from schemas.taskset import SideManifest, TaskSet, TaskSetManifest
+from tasks.certificates import names
 from tasks.certify import CHECKED, Placement, certify_task
 
 M = TypeVar("M", bound=Frozen)
@@ -245,9 +246,12 @@ def _faults(opened: Opened, now: Certificate, bounds: ScoreBounds, before: Certi
 def table(found: Verified) -> str:
     """The matrix, the disagreements and the last line."""
     head = "".join(f"{verdict.replace('_', ' '):>16}" for verdict in VERDICTS)
-    lines = [f"{'check':<8}{head}"]
+    named = names()
+    lines = [f"{'check':<26}{head}"]
     for check in CHECK_IDS:
-        lines.append(f"{check:<8}" + "".join(f"{found.matrix[check, verdict]:>16}" for verdict in VERDICTS))
+        lines.append(
+            f"{check:<5}{named.get(check, ''):<21}" + "".join(f"{found.matrix[check, verdict]:>16}" for verdict in VERDICTS)
+        )
     lines += ["", *found.faults[:SHOWN]]
     if len(found.faults) > SHOWN:
         lines.append(f"... and {len(found.faults) - SHOWN} more")

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, conditions, last_field, money, path_in_words
+from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, by_table, conditions, last_field, money
 from rewards.values import same
 from rewards.view import JournalView, NotThere
 from schemas.episode import JournalEntry, RowRef, ToolCall, Violation
@@ -36,12 +36,11 @@ class Approval(Parameters):
 
 def sentence(p: Approval) -> str:
     if isinstance(p.above, dict) and p.by is not None:
-        table = ", ".join(f"{money(v)} for {k}" for k, v in sorted(p.above.items()))
-        limit = f"{table} by {path_in_words(p.by)}"
+        limit = by_table(p.above, p.by)
     else:
         limit = money(p.above if isinstance(p.above, int) else 0)
-    act = f"{p.tool}{conditions(p.when)} with {p.argument} above {limit}"
-    return f"{act} needs an approval by {p.request_tool} for its {p.about} first."
+    act = f"Before {p.tool}{conditions(p.when)} with {p.argument} above {limit}"
+    return f"{act}, call {p.request_tool} with its {p.about} as about, for at least that amount (it must be approved)."
 
 
 def check(p: Approval, view: JournalView, step: int) -> list[Violation]:

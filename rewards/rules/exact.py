@@ -8,7 +8,19 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, conditions, last_field, money, path_in_words
+from rewards.rule import (
+    Lookup,
+    Parameters,
+    Rule,
+    RuleTrace,
+    When,
+    applies,
+    by_table,
+    conditions,
+    last_field,
+    listed,
+    path_in_words,
+)
 from rewards.values import same
 from rewards.view import JournalView, NotThere
 from schemas.episode import JournalEntry, RowRef, ToolCall, Violation
@@ -54,19 +66,23 @@ class Exact(Parameters):
 
 def sentence(p: Exact) -> str:
     if p.rows is not None:
-        enough = f"at least {p.rows.at_least} {p.rows.kind} rows with its {p.rows.match}{_which(p.rows.where)}"
-        must = f"the {' times '.join(p.rows.factors)} that {enough} give"
+        must = _of_rows_in_words(p.rows)
     elif p.field is not None:
         must = path_in_words(p.field)
     elif p.amounts is not None and p.by is not None:
-        must = ", ".join(f"{money(v)} for {k}" for k, v in sorted(p.amounts.items())) + f" by {path_in_words(p.by)}"
+        must = by_table(p.amounts, p.by)
     else:
         raise GraderError("exact has no form")
-    return f"{p.tool}{conditions(p.when)} with {p.argument} of exactly {must}."
+    return f"For {p.tool}{conditions(p.when)}, {p.argument} must be exactly {must}."
 
 
-def _which(where: When) -> str:
-    return "".join(f" and {name} {' or '.join(str(v) for v in values)}" for name, values in sorted(where.items()))
+def _of_rows_in_words(rows: Rows) -> str:
+    """Such as: the quantity times the unit_minor of at least 1 line with the same order_id."""
+    which = "".join(f" and {name} {listed([str(v) for v in values], 'or')}" for name, values in sorted(rows.where.items()))
+    amount = " times ".join(f"the {name}" for name in rows.factors)
+    if rows.at_least > 1:
+        return f"{amount} that at least {rows.at_least} {rows.kind} rows with the same {rows.match}{which} share"
+    return f"{amount} of at least {rows.at_least} {rows.kind} with the same {rows.match}{which}"
 
 
 def check(p: Exact, view: JournalView, step: int) -> list[Violation]:

@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, conditions, last_field, path_in_words
+from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, conditions, last_field, listed, path_in_words
 from rewards.values import same
 from rewards.view import JournalView, NotThere
 from schemas.episode import JournalEntry, ToolCall, Violation
@@ -29,7 +29,7 @@ class Forbidden(Parameters):
 def sentence(p: Forbidden) -> str:
     if p.state is None:
         return f"Never {p.tool}{conditions(p.when)}."
-    values = " or ".join(str(v).lower() for v in p.values)
+    values = listed([str(v).lower() for v in p.values], "or")
     return f"Never {p.tool}{conditions(p.when)} while {path_in_words(p.state)} is {values}."
 
 

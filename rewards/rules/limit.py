@@ -7,7 +7,19 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, conditions, last_field, money, path_in_words
+from rewards.rule import (
+    Lookup,
+    Parameters,
+    Rule,
+    RuleTrace,
+    When,
+    applies,
+    by_table,
+    conditions,
+    last_field,
+    money,
+    path_in_words,
+)
 from rewards.values import same
 from rewards.view import JournalView, NotThere, instant
 from schemas.episode import JournalEntry, RowRef, ToolCall, Violation
@@ -57,18 +69,18 @@ class Limit(Parameters):
 def sentence(p: Limit) -> str:
     if p.rows is not None:
         return (
-            f"At most {p.count} {p.tool}{conditions(p.when)} for one {p.rows.match} in {p.days} days, "
-            f"earlier {p.rows.kind} rows of its {p.rows.system} included."
+            f"At most {p.count} {p.tool}{conditions(p.when)} for the same {p.rows.match} within {p.days} days, counting every "
+            f"{p.rows.kind} that {p.rows.system} already holds."
         )
     if isinstance(p.max, int):
         limit = money(p.max)
     elif p.max is not None:
         limit = path_in_words(p.max)
     elif p.by is not None and p.limits is not None:
-        limit = ", ".join(f"{money(v)} for {k}" for k, v in sorted(p.limits.items())) + f" by {path_in_words(p.by)}"
+        limit = by_table(p.limits, p.by)
     else:
         raise GraderError("limit has no form")
-    return f"{p.tool}{conditions(p.when)} with {p.argument} of at most {limit}."
+    return f"For {p.tool}{conditions(p.when)}, {p.argument} must be at most {limit}."
 
 
 def check(p: Limit, view: JournalView, step: int) -> list[Violation]:

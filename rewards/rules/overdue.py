@@ -22,8 +22,9 @@ class Overdue(Parameters):
 
 
 def sentence(p: Overdue) -> str:
-    act = f"{p.tool}{conditions(p.when)}"
-    return f"{act} only where {path_in_words(p.came)} is more than {p.days} days after {path_in_words(p.due)}."
+    alike = p.due.model_copy(update={"field": p.came.field}) == p.came
+    due = f"its {p.due.field}" if alike and p.due.then is None else path_in_words(p.due)
+    return f"{p.tool}{conditions(p.when)} only if {path_in_words(p.came)} is more than {p.days} days after {due}."
 
 
 def check(p: Overdue, view: JournalView, step: int) -> list[Violation]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, conditions, path_in_words
+from rewards.rule import Lookup, Parameters, Rule, RuleTrace, When, applies, conditions, listed, path_in_words
 from rewards.values import same
 from rewards.view import JournalView, NotThere
 from schemas.episode import JournalEntry, RowRef, ToolCall, Violation
@@ -36,15 +36,24 @@ class RequiredBefore(Parameters):
 
 
 def sentence(p: RequiredBefore) -> str:
-    needs = []
-    for need in p.needs:
-        words = {name: path_in_words(to) if isinstance(to, Lookup) else f"its {to}" for name, to in need.same.items()}
-        about = [f"{name} = {words[name]}" for name in sorted(words)]
-        text = " or ".join(need.tools) + (f" for {', '.join(about)}" if about else "")
-        if need.returned:
-            text += " returning " + ", ".join(f"{name} = {str(v).lower()}" for name, v in sorted(need.returned.items()))
-        needs.append(text)
-    return f"Before {p.tool}{conditions(p.when)}: {' and '.join(needs)}."
+    return f"Before {p.tool}{conditions(p.when)}, {listed([f'call {_in_words(need)}' for need in p.needs])}."
+
+
+def _in_words(need: Need) -> str:
+    """Such as: verify_identity with the postcode that the requester told (it must return verified true)."""
+    about = []
+    for name, to in sorted(need.same.items()):
+        if isinstance(to, Lookup):
+            about.append(f"{path_in_words(to)} as {name}")
+        else:
+            about.append(f"the same {name}" if to == name else f"its {to} as {name}")
+    told = [slot if slot == name else f"{slot} (as {name})" for name, slot in sorted(need.told.items())]
+    if told:
+        about.append(f"the {listed(told)} that the requester told")
+    text = " or ".join(need.tools) + (f" with {listed(about)}" if about else "")
+    if need.returned:
+        text += f" (it must return {listed([f'{name} {str(v).lower()}' for name, v in sorted(need.returned.items())])})"
+    return text
 
 
 def check(p: RequiredBefore, view: JournalView, step: int) -> list[Violation]:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from rewards.rule import Parameters, Rule, RuleTrace
+from rewards.rule import Parameters, Rule, RuleTrace, listed
 from rewards.seen import Choice, Seen, first_unseen
 from rewards.view import JournalView
 from schemas.episode import JournalEntry, RowRef, ToolCall, Violation
@@ -45,7 +45,7 @@ class ShownBefore(Parameters):
 
 def sentence(p: ShownBefore) -> str:
     names = sorted({*p.listed, *p.numbers})
-    return f"{p.tool} only with {', '.join(names)} as said by the requester or shown by a system before; none of it is guessed."
+    return f"For {p.tool}, {listed(names)} must be what the requester said or a system showed before; none of it is guessed."
 
 
 def check(p: ShownBefore, view: JournalView, step: int) -> list[Violation]:

@@ -20,7 +20,7 @@ class Window(Parameters):
 
 
 def sentence(p: Window) -> str:
-    return f"{p.tool}{conditions(p.when)} only if the request arrived within {p.days} days of {path_in_words(p.since)}."
+    return f"{p.tool}{conditions(p.when)} only if the request arrived within {p.days} days after {path_in_words(p.since)}."
 
 
 def check(p: Window, view: JournalView, step: int) -> list[Violation]:

@@ -243,7 +243,19 @@ def test_unknown_names_are_met_with_the_nearest(drafted: list[Draft], spec: Spec
         explain(spec.name, task.task_id, "opening/txt")
     with pytest.raises(StageError, match="did you mean orders"):
         explain(spec.name, task.task_id, "order/order/x")
+    with pytest.raises(StageError, match="there: ") as sorts:
+        explain(spec.name, task.task_id, "zzz/x")
+    for sort in ("opening", "orders", "policies", "requester", "rules", "systems"):
+        assert sort in str(sorts.value), "each sort of value is listed"
     assert "values:" in explain(spec.name, task.task_id, "policies")
+
+
+@pytest.mark.parametrize("own", ["100", "3610001", "A-100001"])
+def test_the_suppliers_own_number_is_met_with_how_a_pseudonym_is_looked_up(drafted: list[Draft], spec: Spec, own: str) -> None:
+    with pytest.raises(StageError, match="ids are pseudonyms like TICKET_") as told:
+        explain(spec.name, own, None)
+    assert f"python -m deid resolve --spec FILE {drafted[0].task.task_id}" in str(told.value)
+    assert "\n" not in str(told.value)
 
 
 def test_the_list_comes_at_once(drafted: list[Draft], spec: Spec, repo_root: Path) -> None:

@@ -88,7 +88,11 @@ def test_two_roles_of_one_column_that_both_make_sense_are_read(made: tuple[Path,
         ('created = "created_at"', 'created = "at"', "at (sources.orders.options.tables.carriers.created)"),
         # The column is there and holds something else: nearly every row of the table is refused for it.
         ('op = "op"', 'op = "field"', "field (sources.orders.options.history.op, sources.orders.options.history.field)"),
-        ('seq = "history_id"', 'seq = "valid_at"', "valid_at (sources.orders.options.history.seq, sources.orders.options.history"),
+        (
+            'seq = "history_id"',
+            'seq = "valid_at"',
+            "valid_at (sources.orders.options.history.seq, sources.orders.options.history",
+        ),
         ('event_ts = "valid_at"', 'event_ts = "actor"', "actor (sources.orders.options.history.event_ts, sources.orders.options"),
         ('gift = "gift"', 'gift = "status"', "sources.orders.options.tables.orders.columns.gift: 'status' is given by column"),
         ('table = "carriers"', 'table = "orders"', "sources.orders.options.tables.orders: is declared twice"),
