@@ -81,7 +81,7 @@ class TableOptions(_Options):
 
     def roles(self) -> dict[str, list[str]]:
         """Column of the table itself -> the options that name it."""
-        named = [("key", self.key), *((f"columns.{column}", column) for column in self.columns)]
+        named: list[tuple[str, str | None]] = [("key", self.key), *((f"columns.{column}", column) for column in self.columns)]
         named += [("organisation", self.organisation), ("parent.column", self.parent.column if self.parent else None)]
         named += [("created", self.created), *(self.validity.named() if self.validity else ())]
         return _by_column(named)
