@@ -96,6 +96,9 @@ def test_what_was_not_checked_and_what_is_suspect_is_no_part_of_everything_is_we
         "8 findings that nothing proves and nothing rules out need the supplier's word (late time 8)"
     )
     assert "orders.order.note4 and 3 more" in lines["Suspect"]
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    count = len({f.check for f in good.findings})
+    assert f"<b>{count - 1} of {count}</b>leak checks had something to look at and failed nothing" in page
     assert "every leak check ran" not in banner
     assert "found nothing" not in banner
 
