@@ -31,8 +31,8 @@ def acme(tmp_path_factory: pytest.TempPathFactory, repo_root: Path) -> Iterator[
     root = tmp_path_factory.mktemp("acme")
     made, key, built = commands("Your own export")
     assert "openssl rand -hex 32" in key
-    assert built == "make ingest deid build-tasks SPEC=samples/acme/acme_v1.toml EXPORT=acme"
-    command = made.replace(".venv/bin/python", sys.executable).removesuffix(" acme") + f" {root / 'acme'}"
+    assert built == "make ingest deid build-tasks SPEC=samples/acme/acme_v1.toml EXPORT=data/raw/acme"
+    command = made.replace(".venv/bin/python", sys.executable).removesuffix(" data/raw/acme") + f" {root / 'acme'}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RECORDGYM_DATA", str(root / "data"))
         patch.setenv("RECORDGYM_HOME", str(root / "home"))
