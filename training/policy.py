@@ -224,7 +224,16 @@ def legal_columns(legal: Sequence[Sequence[int] | None], size: int) -> tuple[Ten
         if not all(ids is None for ids in legal):
             raise ValueError("one batch holds decisions under a grammar and without one")
         return None, None
-    rows = [ids for ids in legal if ids is not None]
+    known: dict[int, int] = {}
+    """Each list once: many decisions share theirs."""
+    rows: list[Sequence[int]] = []
+    of: list[int] = []
+    for ids in legal:
+        assert ids is not None
+        if id(ids) not in known:
+            known[id(ids)] = len(rows)
+            rows.append(ids)
+        of.append(known[id(ids)])
     lines = torch.tensor([line for line, ids in enumerate(rows) for _ in ids], dtype=torch.long)
     flat = torch.tensor([token for ids in rows for token in ids], dtype=torch.long)
     if size <= DENSE:
@@ -234,7 +243,7 @@ def legal_columns(legal: Sequence[Sequence[int] | None], size: int) -> tuple[Ten
         width = len(columns)
     mask = torch.zeros((len(rows), width), dtype=torch.bool)
     mask[lines, places] = True
-    return columns, mask
+    return columns, mask if len(rows) == len(of) else mask[torch.tensor(of)]
 
 
 def collate(tapes: Sequence[Tape], vocabulary_size: int, pad: int, device: torch.device) -> Batch:
