@@ -25,7 +25,7 @@ PLACE = re.compile(r"\bR[0-9a-f]{16}\b")
 EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 PHONE = re.compile(r"(?<![\w.])\+\d(?:[ ()/.-]{0,2}\d){7,14}(?!\w)")
 IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b")
-DIGITS = re.compile(r"\d(?:[ ./()-]{0,2}\d){7,}")
+DIGITS = re.compile(r"\d(?:[ ,_./()-]{0,2}\d){7,}")
 MIN_LENGTH = 5
 MIN_DIGITS = 8
 

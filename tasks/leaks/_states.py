@@ -44,6 +44,11 @@ class Leaf(NamedTuple):
     """Name nearest to the value: the field, or the nested key."""
     value: Any
 
+    @property
+    def path(self) -> str:
+        """Without the record's id, so that one leak in many records is one finding."""
+        return f"state/{self.system}/{self.kind}/{self.field}" + (f"/{self.inner}" if self.inner else "")
+
 
 def nested(value: Any, path: str = "", key: str = "") -> Iterator[tuple[str, str, Any]]:
     """(path below, nearest key, scalar) of every scalar in a JSON value; list positions are written "*"."""
