@@ -180,10 +180,11 @@ def _read_with(vocabulary: Vocabulary, learnt: bool, text: str) -> tuple[_Read, 
     return tuple(found)
 
 
-def _strength(requester: Requester, entry: Askable, read: _Read, told: Mapping[str, None]) -> tuple[int, float] | None:
+def _strength(
+    requester: Requester, entry: Askable, read: _Read, like: float, told: Mapping[str, None]
+) -> tuple[int, float] | None:
     """(0 = asked for by name or by its question, 1 = by one like its question that names something else, 2 = by what was learnt;
-    how strongly) or None."""
-    like = _likeness(entry, read)
+    how strongly) or None. `like`: the clause's likeness to the question that was really asked for the fact."""
     if like >= ALMOST or (not entry.whole and like >= SIMILAR and not _names_another(requester, entry, read)):
         return 0, like
     if not read.clause.asks:
@@ -236,10 +237,11 @@ def _asked(requester: Requester, read: Sequence[_Read], told: Mapping[str, None]
         if entry.later and all(any(fact in told for fact in later) for later in entry.later.values()):
             continue  # all that it says has been replaced since
         for at, one in enumerate(read):
-            strength = _strength(requester, entry, one, told)
+            like = _likeness(entry, one)
+            strength = _strength(requester, entry, one, like, told)
             if strength is not None:
                 found.append((strength[0], at, -strength[1], number, entry))
-                if strength[0] == 0 and _likeness(entry, one) >= SIMILAR:
+                if strength[0] == 0 and like >= SIMILAR:
                     known.add(at)
     hits: dict[str, tuple[int, int, float, int, Fact]] = {}
     for level, at, strong, number, entry in sorted(found, key=lambda hit: (hit[0], hit[2], hit[1])):

@@ -107,6 +107,8 @@ def evaluate_run(
     if not steps:
         raise StageError(f"{folder} has no checkpoint; run `python -m training.ppo` first")
     last = steps[-1] if step is None else step
+    if last not in steps:
+        raise StageError(f"{folder} has no checkpoint {last}; there: {', '.join(map(str, steps))}")
     root = Path(config["taskset_folder"])
     train, heldout = open_taskset(root, "train"), open_taskset(root, "heldout")
     if overlap := sorted(set(train.manifest.ids) & set(heldout.manifest.ids)):

@@ -180,6 +180,8 @@ def test_validation_organisations_are_whole_and_apart(tiny: Config) -> None:
 
 def test_the_evaluation_says_everything_and_the_report_renders(tiny: Config) -> None:
     folder = ppo.train(dataclasses.replace(tiny, iterations=1, save_every=1))
+    with pytest.raises(StageError, match="no checkpoint 17; there: 0, 1"):
+        evaluate_run(folder, step=17, samples=1, quiet=True)
     evaluation = evaluate_run(folder, samples=1, quiet=True)
     write_report(folder)
     assert evaluation["tasks"] == 6
