@@ -12,19 +12,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import threading
-import urllib.error
-import urllib.request
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Any
 
+from environments.endpoint import Endpoint, Failed
 from schemas.errors import WorldError
 from schemas.spec import SpeakerSpec
 from schemas.task import Fact
 
-MAX_BYTES = 64_000
-"""Of an answer that are read."""
 MAX_SENT = 1500
 """Characters of the agent's message that are sent."""
 GIVE_UP = 3
@@ -50,15 +45,6 @@ _NAMING = frozenset(
 )
 """Words that are values whatever their case."""
 _SPEAKING = frozenset("i i'm i'd i've i'll".split())  # noqa: SIM905
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        """A redirect leads to a host that nobody named."""
-
-
-class Failed(Exception):  # noqa: N818 - counted, never seen outside
-    """The endpoint gave no usable answer; the message is the kind of failure that is counted."""
 
 
 def _flat(text: str) -> str:
@@ -126,7 +112,6 @@ class Speaker:
         self._key = os.environ.get(spec.key_env, "") if spec.key_env else ""
         if spec.key_env and not self._key:
             raise WorldError(f"the requester's speaker needs the key of {spec.host} in ${spec.key_env}, which is not set")
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
 
     def say(self, message: str, chosen: Sequence[Fact], recorded: str, facts: Sequence[Fact]) -> str:
         """The chosen facts in the model's words, or `recorded`. Never raises; takes at most (retries + 1) * timeout_s seconds."""
@@ -157,64 +142,12 @@ class Speaker:
         return None if chosen and checked else "nothing to check by"
 
     def _asked(self, message: str, recorded: str) -> str:
+        said = json.dumps({"message": message[:MAX_SENT], "recorded words": recorded})
+        where = Endpoint(self.spec.host, self.spec.model, self._key, self.spec.timeout_s)
         failure = "no answer"
         for _ in range(self.spec.retries + 1):
             try:
-                return self._within(message, recorded)
+                return " ".join(where.ask(PROMPT, said).split())
             except Failed as failed:
                 failure = str(failed)
         raise Failed(failure)
-
-    def _within(self, message: str, recorded: str) -> str:
-        """One request with a bound on the whole time, however slowly the endpoint drips."""
-        found: list[str] = []
-        failures: list[str] = []
-
-        def work() -> None:
-            try:
-                found.append(self._request(message, recorded))
-            except Failed as failed:
-                failures.append(str(failed))
-
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        thread.join(self.spec.timeout_s)
-        if found:
-            return found[0]
-        raise Failed(failures[0] if failures else "timeout")
-
-    def _request(self, message: str, recorded: str) -> str:
-        body = {
-            "model": self.spec.model,
-            "temperature": 0,
-            "max_tokens": 300,
-            "messages": [
-                {"role": "system", "content": PROMPT},
-                {"role": "user", "content": json.dumps({"message": message[:MAX_SENT], "recorded words": recorded})},
-            ],
-        }
-        headers = {"Content-Type": "application/json", "User-Agent": "recordgym"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        request = urllib.request.Request(f"{self.spec.host.rstrip('/')}/chat/completions", json.dumps(body).encode(), headers)
-        try:
-            with self._opener.open(request, timeout=self.spec.timeout_s) as response:
-                raw = response.read(MAX_BYTES + 1)
-        except urllib.error.HTTPError as error:
-            error.close()
-            raise Failed(f"status {error.code}") from error
-        except TimeoutError as error:
-            raise Failed("timeout") from error
-        except (OSError, ValueError) as error:  # URLError, refused, reset, not HTTP
-            raise Failed("timeout" if "timed out" in str(error) else "no connection") from error
-        except Exception as error:  # http.client raises kinds of its own for a broken answer
-            raise Failed("broken answer") from error
-        if len(raw) > MAX_BYTES:
-            raise Failed("answer too long")
-        try:
-            text = json.loads(raw)["choices"][0]["message"]["content"]
-        except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
-            raise Failed("broken answer") from error
-        if not isinstance(text, str):
-            raise Failed("broken answer")
-        return " ".join(text.split())

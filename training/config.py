@@ -144,6 +144,10 @@ class Config:
     """shuffled_reward pays each episode another one's return: a control that must not rise; supervised goes on imitating
     references for about the same CPU time instead of PPO."""
 
+    judge: str = ""
+    """A judge beside the checks: llm:MODEL@http://HOST/v1 or learned:FOLDER (of `python -m training.judge_fit`). It can only
+    lower the quality of a finished training episode; held-out figures are the checks' alone."""
+
     eval_every: int = 20
     """Iterations between evaluations on the validation tasks; 0 = only the last."""
     save_every: int = 5

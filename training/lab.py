@@ -25,6 +25,7 @@ from training.config import SMALL, Config, device_of, identity
 from training.corpus import Coverage, build_vocabulary, read_trajectories, warm_tapes
 from training.curriculum import Record
 from training.demonstrations import Demonstrator, epoch_of
+from training.judges import SCORES, ScoreBook, open_judge
 from training.models import load_codec, make_codec, new_policy
 from training.policy import Policy, Reference, parameter_count
 from training.report import MetricsLog, rollout_metrics
@@ -110,15 +111,19 @@ def split_validation(taskset: TaskSet, share: float) -> tuple[list[str], list[st
     return [t for t in sorted(taskset.tasks) if t not in held], sorted(validation)
 
 
-def prepare(config: Config, folder: Path, taskset: TaskSet) -> Lab:
-    """Opens or makes what the run stands on: config, vocabulary, model."""
+def prepare(config: Config, folder: Path, taskset: TaskSet, grader: Grader | None = None) -> Lab:
+    """Opens or makes what the run stands on: config, vocabulary, model. `grader`: the task set's own where None."""
     device = device_of(config.device)
     folder.mkdir(parents=True, exist_ok=True)
     settings, data = identity(config), taskset_hash(taskset)
+    judge = open_judge(config.judge)
+    judged_by = judge.version if judge else ""
     meta = checkpoint.Meta(0, data, sha256_json(settings))
     known = read_json(folder / "config.json") if (folder / "config.json").exists() else None
     if known is not None and (known["taskset_sha256"], known["config_sha256"]) != (data, meta.config_sha256):
         raise StageError(f"{folder} belongs to another task set or other settings; use another --run, or --resume never")
+    if known is not None and known.get("judge", "") != judged_by:
+        raise StageError(f"{folder} was judged by {known.get('judge') or 'nobody'!r}, now {judged_by!r}; use another --run")
     train_ids, validation_ids = split_validation(taskset, config.validation_share)
     if known is None:
         held = set(validation_ids)
@@ -127,14 +132,15 @@ def prepare(config: Config, folder: Path, taskset: TaskSet) -> Lab:
         head = {"taskset": taskset.manifest.taskset, "taskset_folder": str(taskset.folder.resolve())}
         versions = {"code": code_version("training"), "torch": torch.__version__}
         digests = {"taskset_sha256": data, "config_sha256": meta.config_sha256}
-        write_json(folder / "config.json", {**head, **digests, "settings": dataclasses.asdict(config), "versions": versions})
+        said = {"settings": dataclasses.asdict(config), "versions": versions, "judge": judged_by}
+        write_json(folder / "config.json", {**head, **digests, **said})
     codec = load_codec(config, folder)
     policy = new_policy(config, codec).to(device)
     return Lab(
         config=config,
         folder=folder,
         taskset=taskset,
-        grader=load_grader(taskset),
+        grader=grader or load_grader(taskset, ScoreBook(judge, folder / SCORES) if judge else None),
         codec=codec,
         policy=policy,
         reference=Reference(policy),

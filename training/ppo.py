@@ -25,6 +25,7 @@ import tyro
 
 from pipeline.cli import run_command
 from pipeline.lock import locked
+from rewards.score import Grader
 from schemas.errors import StageError
 from schemas.taskset import TaskSet
 from training import audit, checkpoint, losses
@@ -64,12 +65,12 @@ def train(config: Config) -> Path:
         return run(config, folder, taskset)
 
 
-def run(config: Config, folder: Path, taskset: TaskSet) -> Path:
-    """The run in its folder, which no other process writes."""
+def run(config: Config, folder: Path, taskset: TaskSet, grader: Grader | None = None) -> Path:
+    """The run in its folder, which no other process writes. `grader`: what pays, where it is not the task set's own."""
     if config.resume == "never":
         start_over(folder)
     checkpoint.tidy(folder)
-    lab = prepare(config, folder, taskset)
+    lab = prepare(config, folder, taskset, grader)
     done = resume(lab)
     opened(lab, done)
     step = supervised(lab) if config.control == "supervised" else iterate

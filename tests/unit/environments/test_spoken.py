@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from environments.spoken import GIVE_UP, Speaker, fault_of
 from schemas.errors import WorldError
 from schemas.spec import SpeakerSpec
 from schemas.task import Fact, RequesterSpec
+from tests.endpoint_stub import Answer, Stub, opened, raw, said
 
 SLOTS = {"order_id": ("order number",), "pin": ("pin",), "name": ("your name",), "gift": ("gift",), "place": ("which place",)}
 FACTS = (
@@ -27,56 +27,11 @@ FACTS = (
     Fact(id="place", slots=("place",), answer="Near the river."),
 )
 CODES = ("refund_granted",)
-Answer = Callable[[dict[str, Any], BaseHTTPRequestHandler], None]
-
-
-def said(text: str) -> Answer:
-    def answer(_: dict[str, Any], handler: BaseHTTPRequestHandler) -> None:
-        raw(json.dumps({"choices": [{"message": {"content": text}}]}))(_, handler)
-
-    return answer
-
-
-def raw(body: str, status: int = 200) -> Answer:
-    def answer(_: dict[str, Any], handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(status)
-        handler.end_headers()
-        handler.wfile.write(body.encode())
-
-    return answer
-
-
-class Stub:
-    """An endpoint that answers as it is told, and remembers what it was sent."""
-
-    def __init__(self) -> None:
-        self.answer: Answer = said("")
-        self.got: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        stub = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                stub.got.append(body)
-                stub.headers.append(dict(self.headers))
-                stub.answer(body, self)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
 
 @pytest.fixture
 def stub() -> Iterator[Stub]:
-    server = Stub()
-    yield server
-    server.server.shutdown()
-    server.server.server_close()
+    yield from opened()
 
 
 def speaker(stub: Stub, **more: Any) -> Speaker:
