@@ -100,7 +100,7 @@ def fit(labels: Sequence[Mapping[str, str]], rows: Sequence[Mapping[str, Any]]) 
         if not train.any():
             raise StageError("all labels are of organisations of one fold; label episodes of more organisations")
         right[test] = (((x[test] @ weights_of(x[train], y[train])) > 0).double() == y[test]).double()
-        commoner[test] = (float(y[train].mean() > 0.5) == y[test]).double()
+        commoner[test] = (y[test] == float(y[train].mean() > 0.5)).double()
     if right.sum() <= commoner.sum():
         raise StageError(
             f"refused: on organisations that it was not fitted on it is right in {int(right.sum())} of {len(said)}, "

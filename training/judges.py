@@ -45,8 +45,9 @@ _OBJECT = re.compile(r"\{[^{}]*\}")
 class VersionedJudge(Protocol):
     """Says in [0, 1] how well a finished episode was handled. Raises StageError where it cannot."""
 
-    version: str
-    """Names exactly who judges: a score is kept under it."""
+    @property
+    def version(self) -> str:
+        """Names exactly who judges: a score is kept under it."""
 
     def __call__(self, task: TaskSpec, journal: Journal) -> float: ...
 
