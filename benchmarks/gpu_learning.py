@@ -25,8 +25,9 @@ from benchmarks._model_ground import peak_memory, random_model, small_taskset
 from training import ppo
 from training.config import Config, defaults, device_of
 from training.evaluate import evaluate_run
-from training.lab import open_training_side, prepare, resume, save
+from training.lab import prepare, resume, save
 from training.report import interval, summary_line, write_report
+from training.sides import open_training_side
 
 SETTINGS: dict[str, Any] = {
     "warm_epochs": 1,

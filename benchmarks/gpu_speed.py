@@ -24,10 +24,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks._model_ground import Work, limit, peak_memory, random_model, settle, small_taskset
 from training import ppo
 from training.config import Config, defaults, device_of
-from training.lab import Lab, open_training_side, prepare, references
+from training.lab import Lab, prepare, references
 from training.models import computes_in
 from training.policy import microbatches
 from training.rollout import play
+from training.sides import open_training_side
 from training.warmstart import imitation_step
 
 

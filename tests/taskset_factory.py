@@ -8,7 +8,7 @@ policy) and 6 held-out ones of another organisation. Same bytes on every call.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -402,10 +402,13 @@ def _task(
     )
 
 
-def build_taskset(folder: Path, *, name: str = "small", cases: tuple[str, ...] = (), bystanders: int = 3) -> Path:
+def build_taskset(
+    folder: Path, *, name: str = "small", cases: tuple[str, ...] = (), bystanders: int = 3, moved: Mapping[str, str] | None = None
+) -> Path:
     """Writes a valid task set into `folder` (both sides, contents, certificates, manifests) and returns it.
 
-    `cases` keeps only the training cases of those keys; no task is about the `bystanders` (customers of about ten rows each).
+    `cases` keeps only the training cases of those keys; no task is about the `bystanders` (customers of about ten rows each);
+    `moved` puts single tasks on another side (task id -> side), as two builds apart from each other may.
     `schemas.taskset.open_taskset(folder, "train")` opens the result.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -420,6 +423,10 @@ def build_taskset(folder: Path, *, name: str = "small", cases: tuple[str, ...] =
             sides["train"].append(_task(case, token("ORG", "seen"), content, shared, name, "train"))
         if case.key in HELD_OUT:
             sides["heldout"].append(_task(case, token("ORG", "unseen"), content, shared, name, "heldout"))
+    for task_id, there in (moved or {}).items():
+        task, answer = next(pair for pairs in sides.values() for pair in pairs if pair[0].task_id == task_id)
+        sides = {side: [pair for pair in pairs if pair[0].task_id != task_id] for side, pairs in sides.items()}
+        sides[there].append((task.model_copy(update={"slice": "train" if there == "train" else "unseen_months"}), answer))
     certificates = []
     placed: dict[str, Any] = {}
     for side, pairs in sides.items():

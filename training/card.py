@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from training.forgetting import card_part, heading, signed
 from training.report import interval
 from training.run_files import AFTER, BEFORE, RunFiles
 from training.verdict import codes, controls, labels_line, verdict
@@ -19,7 +20,8 @@ FEW_TASKS = 20
 def card(run: RunFiles) -> dict[str, Any]:
     """The card as JSON. What is not known is null."""
     config, said = run.config, verdict(run)
-    settings = {**config["settings"], "taskset": config["taskset"], "warm_from": Path(config["settings"]["warm_from"]).name}
+    names = {name: Path(config["settings"].get(name, "")).name for name in ("warm_from", "continue_from")}
+    settings = {**config["settings"], "taskset": config["taskset"], **names}
     made, evaluation = run.made, run.evaluation
     return {
         "run": run.name,
@@ -45,6 +47,7 @@ def card(run: RunFiles) -> dict[str, Any]:
             "iterations": sum(row.get("cpu_seconds") or 0.0 for row in run.rows),
         },
         "iterations": len(run.rows),
+        "continued": card_part(run),
         "results": _results(run),
         "alarms": [alarm.line() for alarm in run.alarms],
         "trained_on": None
@@ -82,6 +85,8 @@ def limits(run: RunFiles) -> list[str]:
         ]
         if small:
             out.append(f"Outcome classes of fewer than {FEW_TASKS} tasks, whose recall says little: {', '.join(small)}.")
+    if run.continued is not None and evaluation is not None and evaluation["continued"]["old"] is None:
+        out.append(heading(evaluation["continued"]))
     out += [line.text for line in controls(run) if line.level == "open"]
     if run.comparison is None or run.comparison["arms"][0]["seeds"] == 1:
         out.append("One seed.")
@@ -123,6 +128,12 @@ def card_text(made: Mapping[str, Any]) -> str:
         lines += ["", f"| recall of | {' | '.join(results)} |", f"|---|{'---|' * len(results)}"]
         for code in next(iter(results.values()))["recall"]:
             lines.append(f"| {code} | {' | '.join(interval(row['recall'].get(code)) for row in results.values())} |")
+    if made["continued"] is not None:
+        lines += ["", "## Continued from", ""]
+        lines += [f"- {name.replace('_', ' ')}: {words(v)}" for name, v in made["continued"].items() if name != "forgetting"]
+        for mode, figures in (made["continued"]["forgetting"] or {}).items():
+            said = ", ".join(f"{name} {signed(figure)}" for name, figure in figures.items())
+            lines.append(f"- forgetting, {mode} (after - before on the old held-out tasks): {said}")
     trained = made["trained_on"]
     lines += ["", "## Trained on", ""]
     if trained is None:

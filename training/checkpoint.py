@@ -76,6 +76,11 @@ def steps(run: Path) -> list[int]:
     return sorted(int(p.parent.name[5:]) for p in run.glob("step_*/meta.json") if p.parent.name[5:].isdigit())
 
 
+def digest(run: Path, step: int) -> str:
+    """sha256 of the state of a checkpoint, as it was written."""
+    return str(read_json(run / f"step_{step}" / "meta.json")["state_sha256"])
+
+
 def load(run: Path, step: int) -> tuple[Meta, dict[str, Any]]:
     """A whole checkpoint. Raises StageError where it is missing, damaged or of another format."""
     folder = run / f"step_{step}"

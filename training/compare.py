@@ -20,13 +20,23 @@ from pipeline.cli import console, run_command
 from schemas.errors import StageError
 from schemas.files import write_json
 from training.config import NOT_IDENTITY
-from training.evaluate import MEASURES, Result, cluster_mean, paired
+from training.figures import MEASURES, Result, cluster_mean, paired
 from training.report import interval, write_report
-from training.run_files import AFTER, BEFORE, RunFiles, find_run, load_run
+from training.run_files import AFTER, BEFORE, MODES, RunFiles, find_run, load_run
 from training.verdict import above, apart, falls, low
 
-MODES = ("greedy", "sampled")
-APART = (*NOT_IDENTITY, "seed", "warm_from", "taskset", "device", "threads", "eval_every", "save_every", "control")
+APART = (
+    *NOT_IDENTITY,
+    "seed",
+    "warm_from",
+    "continue_from",
+    "taskset",
+    "device",
+    "threads",
+    "eval_every",
+    "save_every",
+    "control",
+)
 """Settings in which two runs of one arm may differ; the control names its arm by itself."""
 
 
@@ -78,9 +88,10 @@ def check(runs: Sequence[RunFiles]) -> None:
 
 
 def arm_of(run: RunFiles, first: RunFiles) -> str:
-    """ "PPO", "shuffled reward", "supervised", with the settings in which it differs from the first run."""
+    """ "PPO", "PPO, continued", "shuffled reward", "supervised", with the settings in which it differs from the first run."""
     mine, others = run.config["settings"], first.config["settings"]
     name = "PPO" if run.control == "none" else run.control.replace("_", " ")
+    name += ", continued" if mine.get("continue_from") else ""
     differ = [
         f"{key} {mine.get(key)}" for key in sorted({*mine, *others}) if key not in APART and mine.get(key) != others.get(key)
     ]

@@ -65,6 +65,11 @@ class Config:
 
     warm_from: str = ""
     """Run (folder or name) whose warm start is taken instead of making one: a control then starts from the same policy."""
+    continue_from: str = ""
+    """Finished run (folder or name) whose policy, value head and vocabulary this one starts from, on a newer task set; nothing is
+    imitated, and that policy stands where the warm start does."""
+    replay_old: float = 0.25
+    """With `--continue-from`: share of a rollout in [0, 1] drawn from the tasks that the earlier run was trained on; 0 = none."""
     warm_epochs: int = 14
     """Passes over the warm-start episodes; few make a deliberately weak start."""
     warm_detours: float = 0.3
@@ -218,9 +223,13 @@ def device_of(name: str) -> torch.device:
         raise StageError(f"--device {name} is no device; use auto, cpu or cuda") from error
 
 
-def identity(config: Config) -> dict[str, Any]:
-    """The settings that a run's results depend on."""
-    return {k: v for k, v in dataclasses.asdict(config).items() if k not in NOT_IDENTITY}
+def identity(config: Config, continued_sha256: str = "") -> dict[str, Any]:
+    """The settings that a run's results depend on; of a run that is continued, the digest of its checkpoint and not its name."""
+    found = {k: v for k, v in dataclasses.asdict(config).items() if k not in (*NOT_IDENTITY, "continue_from")}
+    if continued_sha256:
+        return found | {"continued_sha256": continued_sha256}
+    del found["replay_old"]
+    return found
 
 
 def defaults(model: str, lora_rank: int = 0) -> dict[str, Any]:

@@ -6,10 +6,12 @@ Reads `train/` alone. Everything that the tokenizer or the grammar learns is lea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from environments.episode import tools_for
+from environments.tool import Tool
 from schemas.episode import Observation, RefusalKind, ToolCall
 from schemas.errors import StageError
 from schemas.files import canonical_json, read_models
@@ -57,6 +59,16 @@ def parse_call(text: str) -> ToolCall:
     return ToolCall.model_validate_json(text)
 
 
+def tools_of(taskset: TaskSet) -> dict[str, Tool]:
+    """Every tool that a task of this side offers."""
+    return {name: tool for task in taskset.tasks.values() for name, tool in tools_for(taskset, task).items()}
+
+
+def listed_values(spec: Mapping[str, Any]) -> Sequence[Any]:
+    """What an argument's JSON schema lists: an enumeration, or true and false."""
+    return spec.get("enum") or ((True, False) if spec.get("type") == "boolean" else ())
+
+
 class _Census:
     """Counts what the trajectories show; the vocabulary is read off it."""
 
@@ -94,7 +106,7 @@ class _Census:
 
 def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, min_count: int = 5) -> Vocabulary:
     """The symbols that the training side needs: words seen at least `min_count` times, every key, tool, enum value and bin."""
-    tools = {name: tool for task in taskset.tasks.values() for name, tool in tools_for(taskset, task).items()}
+    tools = tools_of(taskset)
     texts = [c.text for task in taskset.tasks.values() for policy in taskset.policies(task) for c in policy.clauses]
     day_edges, amount_edges = policy_edges(texts)
     census = _Census(Vocabulary(SPECIALS, day_edges, amount_edges, {}, {}, {}))
@@ -119,7 +131,7 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
         constant_symbol(value)
         for tool in tools.values()
         for spec in tool.parameters.get("properties", {}).values()
-        for value in (spec.get("enum") or ((True, False) if spec.get("type") == "boolean" else ()))
+        for value in listed_values(spec)
     }
     bare = Vocabulary(SPECIALS, day_edges, amount_edges, slots, arguments, forms)
     grammar = ToolGrammar({name: tool.parameters for name, tool in tools.items()}, bare)

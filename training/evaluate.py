@@ -3,6 +3,9 @@
 The warm start and the trained policy play every held-out task, greedily and sampled, beside scripted agents. Means carry 95%
 intervals from a bootstrap over organisations (tasks of one customer are alike); differences to the warm start are paired by task.
 "Recall" of an outcome class is the share of its episodes that are a success, so an agent that never grants shows as 0 there.
+
+A run that continues another (`--continue-from`) also plays the held-out tasks of the other's task set, apart: what it scores
+there after minus before is its forgetting. Held-out tasks that the other run was trained on are left out of both, and counted.
 """
 
 from __future__ import annotations
@@ -10,8 +13,8 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,21 +26,23 @@ from environments.episode import Episode
 from pipeline.cli import run_command
 from rewards.score import Grader, load_grader
 from schemas.episode import EpisodeTrace
-from schemas.errors import StageError
+from schemas.errors import RecordgymError, StageError
 from schemas.files import canonical_json, read_json, sha256_json, write_json, write_text
 from schemas.paths import runs_dir
 from schemas.taskset import TaskSet, open_taskset
 from training import checkpoint
 from training.config import from_settings
+from training.figures import Result, cluster_mean, paired, slices_of, summary
 from training.models import load_codec, new_policy
 from training.policy import Policy
 from training.report import interval, write_report
 from training.review_queue import queue, write_queue
 from training.rollout import play
+from training.run_files import continued_by
 from training.script import Codec
+from training.sides import taskset_hash
 from training.transcripts import transcripts, write_transcripts
 
-RESAMPLES = 2000
 LOCKSTEP = 128
 """Episodes played at once."""
 
@@ -60,41 +65,6 @@ class Options:
     """No progress lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One judged episode."""
-
-    agent: str
-    task_id: str
-    seed: int
-    organisation: str
-    slice: str
-    unseen_policy: bool
-    """The task is under a policy version that no training task shows; scored apart, across the slices."""
-    workflow: str
-    code: str
-    outcome_class: str
-    success: float
-    """1 where the whole outcome is right and no hard rule was broken."""
-    full: float
-    """1 for a success without any violation, soft ones included."""
-    violations: float
-    """Violations in the episode."""
-    timeouts: float
-    """1 where a budget ended it."""
-    turns: float
-    """Calls of the episode."""
-    score: float | None
-    """0 = the worst scripted agent, 100 = the reference."""
-    return_: float
-    """Sum of the rewards, discounted by the task's gamma."""
-    refusals: float
-    """Calls that were refused."""
-    tools: tuple[str, ...]
-    said: str
-    """Code of the finishing act, "" where there was none."""
-
-
 def evaluate_run(
     folder: Path, *, step: int | None = None, samples: int = 2, limit: int = 0, device: str = "cpu", quiet: bool = False
 ) -> dict[str, Any]:
@@ -114,8 +84,11 @@ def evaluate_run(
     if overlap := sorted(set(train.manifest.ids) & set(heldout.manifest.ids)):
         raise StageError(f"{root}: {len(overlap)} tasks are on both sides, e.g. {overlap[0]}")
     grader = load_grader(heldout)
-    ids = _chosen(heldout, limit)
+    continued = continued_by(folder)
+    seen = frozenset(continued["trained_on"]) if continued is not None else frozenset()
+    ids = _chosen(heldout, limit, seen)
     codec = load_codec(from_settings(config["settings"]), folder)
+    old = OldHoldOut.of(continued, limit) if continued is not None else None
     results: dict[str, list[Result]] = {}
     traces: dict[str, list[EpisodeTrace]] = defaultdict(list)
     for name, number in (("warm start", 0), ("after PPO", last)):
@@ -126,13 +99,19 @@ def evaluate_run(
                 policy, heldout, grader, codec, ids, config["settings"], seeds, mode == "greedy", key, traces[key]
             )
             _say(quiet, f"{key}: success {interval(cluster_mean(results[key], lambda r: r.success))}")
+            if old is not None and old.taskset is not None and old.grader is not None:
+                old.results[key] = play_policy(
+                    policy, old.taskset, old.grader, codec, old.ids, config["settings"], seeds, mode == "greedy", key, []
+                )
+                _say(quiet, f"{key}, old tasks: success {interval(cluster_mean(old.results[key], lambda r: r.success))}")
     for key, maker in scripted(train, grader).items():
         results[key] = play_agent(heldout, grader, ids, maker, key)
         _say(quiet, f"{key}: success {interval(cluster_mean(results[key], lambda r: r.success))}")
     greedy, sampled = traces["after PPO, greedy"], traces["after PPO, sampled"]
     write_transcripts(folder, transcripts(traces["warm start, greedy"], greedy, heldout, grader))
     write_queue(folder, queue([*greedy, *sampled], heldout, grader))
-    return _write(folder, config, last, samples, results, heldout, ids)
+    before = old_figures(folder, continued, old, len(set(heldout.tasks) & seen)) if continued is not None and old else None
+    return _write(folder, config, last, samples, results, heldout, ids, before)
 
 
 def load_policy(folder: Path, step: int, codec: Codec, settings: Mapping[str, Any]) -> Policy:
@@ -247,90 +226,60 @@ def judged(trace: EpisodeTrace, taskset: TaskSet, grader: Grader, agent: str) ->
     )
 
 
-# --- figures ----------------------------------------------------------------------------------------------------------
+@dataclass(slots=True)
+class OldHoldOut:
+    """The held-out side of the task set that a continued run came from, and how its tasks were played."""
+
+    taskset: TaskSet | None
+    grader: Grader | None
+    ids: list[str]
+    missing: str
+    """Why there is none."""
+    results: dict[str, list[Result]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(continued: Mapping[str, Any], limit: int) -> OldHoldOut:
+        """Opens it where it is still what it was."""
+        root = Path(continued["taskset_folder"])
+        try:
+            if taskset_hash(open_taskset(root, "train")) != continued["taskset_sha256"]:
+                return OldHoldOut(None, None, [], f"{continued['taskset']} was built again since")
+            taskset = open_taskset(root, "heldout")
+        except RecordgymError as error:
+            return OldHoldOut(None, None, [], str(error))
+        return OldHoldOut(taskset, load_grader(taskset), _chosen(taskset, limit, frozenset(continued["trained_on"])), "")
 
 
-def cluster_mean(results: Sequence[Result], value: Callable[[Result], float | None], seed: int = 0) -> dict[str, float | None]:
-    """Mean with the 2.5% and 97.5% points of a bootstrap over organisations; no bounds with fewer than two of them."""
-    sums: dict[str, list[float]] = {}
-    for result in results:
-        number = value(result)
-        if number is not None:
-            pair = sums.setdefault(result.organisation, [0.0, 0.0])
-            pair[0] += number
-            pair[1] += 1.0
-    if not sums:
-        return {"mean": None, "low": None, "high": None}
-    table = torch.tensor([sums[name] for name in sorted(sums)], dtype=torch.float64)
-    mean = float(table[:, 0].sum() / table[:, 1].sum())
-    if len(table) < 2:
-        return {"mean": mean, "low": None, "high": None}
-    draws = torch.randint(len(table), (RESAMPLES, len(table)), generator=torch.Generator().manual_seed(seed))
-    drawn = table[draws].sum(1)
-    means = (drawn[:, 0] / drawn[:, 1]).sort().values
-    return {"mean": mean, "low": float(means[int(0.025 * RESAMPLES)]), "high": float(means[int(0.975 * RESAMPLES) - 1])}
-
-
-MEASURES: dict[str, Callable[[Result], float | None]] = {
-    "success": lambda r: r.success,
-    "full": lambda r: r.full,
-    "violations": lambda r: r.violations,
-    "timeouts": lambda r: r.timeouts,
-    "turns": lambda r: r.turns,
-    "refusals": lambda r: r.refusals,
-    "return": lambda r: r.return_,
-    "score": lambda r: r.score,
-}
-
-
-def slices_of(result: Result) -> tuple[str, ...]:
-    """Under what a result is scored apart: its slice, and `any, unseen policy` where its mark says so."""
-    return (result.slice, "any, unseen policy") if result.unseen_policy else (result.slice,)
-
-
-def summary(results: Sequence[Result]) -> dict[str, Any]:
-    """Everything that the report says of one agent."""
-    tools = Counter(tool for r in results for tool in r.tools)
-    total = max(1, sum(tools.values()))
-    groups: dict[str, Callable[[Result], tuple[str, ...]]] = {
-        "classes": lambda r: (r.code, f"all: {r.outcome_class}"),
-        "slices": slices_of,
-        "workflows": lambda r: (r.workflow,),
-    }
-    out: dict[str, Any] = {"all": {name: cluster_mean(results, measure) for name, measure in MEASURES.items()}}
-    for group, keys in groups.items():
-        members: dict[str, list[Result]] = defaultdict(list)
-        for result in results:
-            for key in keys(result):
-                members[key].append(result)
-        if group == "classes":
-            out[group] = {k: cluster_mean(v, MEASURES["success"]) for k, v in sorted(members.items())}
-        else:
-            out[group] = {
-                k: {m: cluster_mean(v, MEASURES[m]) for m in ("success", "full", "violations")}
-                for k, v in sorted(members.items())
-            }
-    said = Counter(f"{r.code} -> {r.said or 'none'}" for r in results)
-    return out | {
-        "actions": {tool: count / total for tool, count in sorted(tools.items(), key=lambda item: (-item[1], item[0]))},
-        "confusion": dict(sorted(said.items())),
-        "episodes": len(results),
-    }
-
-
-def paired(before: Sequence[Result], after: Sequence[Result]) -> dict[str, Any]:
-    """Differences after - before of the same (task, seed), clustered by organisation."""
-    first = {(r.task_id, r.seed): r for r in before}
+def old_figures(folder: Path, continued: Mapping[str, Any], old: OldHoldOut, excluded: int) -> dict[str, Any]:
+    """`continued` of evaluation.json; the episodes go into episodes_old.jsonl."""
+    of = {"run": continued["run"], "step": continued["step"], "taskset": continued["taskset"], "excluded": excluded}
+    _write_episodes(folder / "episodes_old.jsonl", old.results)
+    if old.taskset is None or not old.ids:
+        return {**of, "old": None, "missing": old.missing or "it holds out no task that the run was not trained on"}
+    both = {mode: [old.results[f"{when}, {mode}"] for when in ("warm start", "after PPO")] for mode in ("greedy", "sampled")}
     return {
-        name: cluster_mean(after, lambda r, get=MEASURES[name]: get(r) - get(first[(r.task_id, r.seed)]))  # type: ignore[misc]
-        for name in ("success", "full", "violations", "turns")
+        **of,
+        "old": {
+            "heldout_ids_sha256": tasks_digest(old.taskset, old.ids),
+            "tasks": len(old.ids),
+            "held_out_tasks": len(old.taskset.tasks),
+            "organisations": len({old.taskset.tasks[i].organisation for i in old.ids}),
+            "agents": {name: summary(rows) for name, rows in old.results.items()},
+            "forgetting": {mode: paired(*pair, names=("score", "success", "violations")) for mode, pair in both.items()},
+        },
     }
 
 
-def _chosen(taskset: TaskSet, limit: int) -> list[str]:
+def _write_episodes(path: Path, results: Mapping[str, Sequence[Result]]) -> None:
+    lines = [canonical_json(asdict(r) | {"tools": list(r.tools)}) for rows in results.values() for r in rows]
+    write_text(path, "".join(line + "\n" for line in lines))
+
+
+def _chosen(taskset: TaskSet, limit: int, without: Collection[str] = ()) -> list[str]:
     by_slice: dict[str, list[str]] = defaultdict(list)
     for task_id, task in sorted(taskset.tasks.items()):
-        by_slice[task.slice].append(task_id)
+        if task_id not in without:
+            by_slice[task.slice].append(task_id)
     return sorted(i for ids in by_slice.values() for i in (ids[:limit] if limit else ids))
 
 
@@ -342,6 +291,7 @@ def _write(
     results: Mapping[str, Sequence[Result]],
     taskset: TaskSet,
     ids: Sequence[str],
+    continued: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     reference = results["reference"]
     evaluation = {
@@ -358,9 +308,10 @@ def _write(
         "agents": {name: summary(rows) for name, rows in results.items()},
         "paired": {mode: paired(results[f"warm start, {mode}"], results[f"after PPO, {mode}"]) for mode in ("greedy", "sampled")},
     }
+    if continued is not None:
+        evaluation["continued"] = continued
     write_json(folder / "evaluation.json", evaluation)
-    lines = [canonical_json(asdict(r) | {"tools": list(r.tools)}) for rows in results.values() for r in rows]
-    write_text(folder / "episodes.jsonl", "".join(line + "\n" for line in lines))
+    _write_episodes(folder / "episodes.jsonl", results)
     return evaluation
 
 

@@ -1,4 +1,4 @@
-"""What a run stands on: task set, split, vocabulary, model, warm start, and going on where a killed run stopped."""
+"""What a run stands on: task set, split, vocabulary, model, where its policy starts, and going on where a killed run stopped."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import random
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -17,20 +19,23 @@ from pipeline.lock import LOCK
 from pipeline.manifest import code_version
 from rewards.score import Grader, load_grader
 from schemas.errors import StageError
-from schemas.files import read_json, sha256_file, sha256_json, write_json
-from schemas.paths import runs_dir, taskset_dir
-from schemas.taskset import TaskSet, open_taskset
+from schemas.files import read_json, sha256_json, write_json
+from schemas.paths import runs_dir
+from schemas.taskset import TaskSet
 from training import checkpoint
 from training.config import SMALL, Config, device_of, identity
+from training.continuing import Continued, write_held_out
 from training.corpus import Coverage, build_vocabulary, read_trajectories, warm_tapes
 from training.curriculum import Record
 from training.demonstrations import Demonstrator, epoch_of
 from training.judges import SCORES, ScoreBook, open_judge
 from training.models import load_codec, make_codec, new_policy
 from training.policy import Policy, Reference, parameter_count
+from training.replay import Replay, replay, replay_line
 from training.report import MetricsLog, rollout_metrics
 from training.rollout import Played, play
 from training.script import Codec
+from training.sides import split_validation, taskset_hash
 from training.tape import Tape
 from training.warmstart import WarmEpoch, warm_start
 
@@ -53,37 +58,21 @@ class Lab:
     log: MetricsLog
     record: Record
     """How the rollouts' episodes ended so far."""
+    continued: Continued | None = None
+    """The run that this one goes on from."""
+    replay: Replay | None = None
+    """Its tasks that are played again."""
 
 
-def open_training_side(name: str) -> TaskSet:
-    """The training side of a task set by name or folder. Refuses what is held out, by its manifest and its rows, whatever the
-    folder is called."""
-    folder = Path(name) if Path(name).is_dir() else taskset_dir(name)
-    manifest = folder / "manifest.json"
-    if manifest.is_file():
-        side = read_json(manifest).get("side")
-        if side == "heldout":
-            raise StageError(f"{folder} is held out; only `python -m training.evaluate` opens it")
-        if side == "train":
-            if folder.resolve().name != "train":
-                raise StageError(f"{folder} says that it is a training side, but is not the folder train/ of a task set")
-            folder = folder.resolve().parent
-    if not folder.is_dir():
-        raise StageError(f"no task set {name!r} ({folder} is missing); build it with `make ingest deid build-tasks`")
-    return open_taskset(folder, "train")
-
-
-def taskset_hash(taskset: TaskSet) -> str:
-    """Digest of every training task and answer, and of the episodes to imitate."""
-    trajectories = taskset.folder / "train" / "trajectories.jsonl"
-    return sha256_json([taskset.manifest.ids, sha256_file(trajectories) if trajectories.is_file() else ""])
-
-
-def run_folder(config: Config, taskset: TaskSet) -> Path:
+def run_folder(config: Config, taskset: TaskSet, continued: Continued | None = None) -> Path:
     if config.run:
         return runs_dir() / config.run
-    digest = sha256_json([identity(config), taskset_hash(taskset), code_version("training")])
+    digest = sha256_json([_identity(config, continued), taskset_hash(taskset), code_version("training")])
     return runs_dir() / f"{taskset.manifest.taskset}-{digest[:8]}"
+
+
+def _identity(config: Config, continued: Continued | None) -> dict[str, Any]:
+    return identity(config, continued.sha256 if continued is not None else "")
 
 
 def start_over(folder: Path) -> None:
@@ -98,24 +87,13 @@ def start_over(folder: Path) -> None:
             path.unlink()
 
 
-def split_validation(taskset: TaskSet, share: float) -> tuple[list[str], list[str]]:
-    """(train ids, validation ids): whole organisations, in the order of their digests, until `share` of the tasks is reached."""
-    organisations: dict[str, list[str]] = {}
-    for task_id, task in sorted(taskset.tasks.items()):
-        organisations.setdefault(task.organisation, []).append(task_id)
-    validation: list[str] = []
-    for name in sorted(organisations, key=lambda o: sha256_json(["validation", o]))[:-1]:
-        if len(validation) + len(organisations[name]) / 2 < share * len(taskset.tasks):
-            validation += organisations[name]
-    held = set(validation)
-    return [t for t in sorted(taskset.tasks) if t not in held], sorted(validation)
-
-
-def prepare(config: Config, folder: Path, taskset: TaskSet, grader: Grader | None = None) -> Lab:
+def prepare(
+    config: Config, folder: Path, taskset: TaskSet, grader: Grader | None = None, continued: Continued | None = None
+) -> Lab:
     """Opens or makes what the run stands on: config, vocabulary, model. `grader`: the task set's own where None."""
     device = device_of(config.device)
     folder.mkdir(parents=True, exist_ok=True)
-    settings, data = identity(config), taskset_hash(taskset)
+    settings, data = _identity(config, continued), taskset_hash(taskset)
     judge = open_judge(config.judge)
     judged_by = judge.version if judge else ""
     meta = checkpoint.Meta(0, data, sha256_json(settings))
@@ -124,11 +102,17 @@ def prepare(config: Config, folder: Path, taskset: TaskSet, grader: Grader | Non
         raise StageError(f"{folder} belongs to another task set or other settings; use another --run, or --resume never")
     if known is not None and known.get("judge", "") != judged_by:
         raise StageError(f"{folder} was judged by {known.get('judge') or 'nobody'!r}, now {judged_by!r}; use another --run")
-    train_ids, validation_ids = split_validation(taskset, config.validation_share)
+    seen = continued.trained_on if continued is not None else ()
+    train_ids, validation_ids = split_validation(taskset, config.validation_share, seen)
     if known is None:
-        held = set(validation_ids)
-        rows = [r for r in read_trajectories(taskset) if r.task_id not in held]
-        make_codec(config, build_vocabulary(taskset, rows, min_count=config.min_count)).save(folder)
+        if continued is not None:
+            continued.codec.save(folder)
+            continued.write(folder)
+        else:
+            held = set(validation_ids)
+            rows = [r for r in read_trajectories(taskset) if r.task_id not in held]
+            make_codec(config, build_vocabulary(taskset, rows, min_count=config.min_count)).save(folder)
+        write_held_out(folder, taskset, continued)
         head = {"taskset": taskset.manifest.taskset, "taskset_folder": str(taskset.folder.resolve())}
         versions = {"code": code_version("training"), "torch": torch.__version__}
         digests = {"taskset_sha256": data, "config_sha256": meta.config_sha256}
@@ -136,11 +120,12 @@ def prepare(config: Config, folder: Path, taskset: TaskSet, grader: Grader | Non
         write_json(folder / "config.json", {**head, **digests, **said})
     codec = load_codec(config, folder)
     policy = new_policy(config, codec).to(device)
+    book = ScoreBook(judge, folder / SCORES) if judge else None
     return Lab(
         config=config,
         folder=folder,
         taskset=taskset,
-        grader=grader or load_grader(taskset, ScoreBook(judge, folder / SCORES) if judge else None),
+        grader=grader or load_grader(taskset, book),
         codec=codec,
         policy=policy,
         reference=Reference(policy),
@@ -150,6 +135,8 @@ def prepare(config: Config, folder: Path, taskset: TaskSet, grader: Grader | Non
         meta=meta,
         log=MetricsLog(folder),
         record=Record(),
+        continued=continued,
+        replay=replay(config, continued, taskset, validation_ids, book) if continued is not None else None,
     )
 
 
@@ -165,7 +152,10 @@ def resume(lab: Lab) -> int:
     """Loads the last whole checkpoint, or makes the warm start. Returns the number of finished iterations."""
     found = checkpoint.steps(lab.folder)
     if not found:
-        (take_warm_start if lab.config.warm_from else make_warm_start)(lab)
+        if lab.continued is not None:
+            take_policy(lab, lab.continued)
+        else:
+            (take_warm_start if lab.config.warm_from else make_warm_start)(lab)
         save(lab, 0)
         found = [0]
     _, warm = checkpoint.load(lab.folder, 0)
@@ -221,6 +211,39 @@ def take_warm_start(lab: Lab) -> None:
     say(lab.config, f"warm start taken from {folder}")
 
 
+def take_policy(lab: Lab, continued: Continued) -> None:
+    """The policy and value head of the run that is continued, as they are; warmstart.json says that nothing was imitated."""
+    for line in (*continued.lines(lab.taskset), replay_line(lab.replay, lab.config, continued)):
+        say(lab.config, line)
+    if not lab.validation_ids and lab.config.validation_share:
+        say(lab.config, "no validation tasks: the earlier run was trained on every organisation of the new training side")
+    plain, validation, coverage = references(lab)
+    try:
+        lab.policy.load_trained(continued.policy())
+    except RuntimeError as error:
+        raise StageError(f"--continue-from {lab.config.continue_from}: its model is not what its settings say") from error
+    _write_start(lab, [*plain.values(), *validation], coverage, episodes=0, course=[], cpu_seconds=0.0)
+
+
+def _write_start(
+    lab: Lab, tapes: Sequence[Tape], coverage: Coverage, *, episodes: int, course: Sequence[WarmEpoch], cpu_seconds: float
+) -> None:
+    """warmstart.json."""
+    lengths = [len(tape.ids) for tape in tapes]
+    write_json(
+        lab.folder / "warmstart.json",
+        {
+            "episodes": episodes,
+            "parameters": parameter_count(lab.policy),
+            "symbols": lab.codec.size,
+            "coverage": {"steps": coverage.steps, "expressible": coverage.expressible, "reasons": coverage.reasons},
+            "tokens": {"longest": max(lengths), "mean": sum(lengths) / len(lengths)},
+            "epochs": [{k: v for k, v in dataclasses.asdict(e).items() if not math.isnan(v)} for e in course],
+            "cpu_seconds": cpu_seconds,
+        },
+    )
+
+
 def make_warm_start(lab: Lab) -> None:
     """Supervised training on the reference episodes; its course and the grammar's coverage go into warmstart.json."""
     config, codec = lab.config, lab.codec
@@ -231,7 +254,6 @@ def make_warm_start(lab: Lab) -> None:
         f"{coverage.share:.2%} of {coverage.steps} reference steps expressible",
     )
     course: list[WarmEpoch] = []
-    lengths = [len(tape.ids) for tape in (*plain.values(), *validation)]
 
     def log(row: WarmEpoch) -> None:
         course.append(row)
@@ -258,18 +280,8 @@ def make_warm_start(lab: Lab) -> None:
         success=(lambda: rollout_metrics(validated(lab))["success"]) if lab.validation_ids else None,
         log=log,
     )
-    write_json(
-        lab.folder / "warmstart.json",
-        {
-            "episodes": len(plain),
-            "parameters": parameter_count(lab.policy),
-            "symbols": codec.size,
-            "coverage": {"steps": coverage.steps, "expressible": coverage.expressible, "reasons": coverage.reasons},
-            "tokens": {"longest": max(lengths), "mean": sum(lengths) / len(lengths)},
-            "epochs": [{k: v for k, v in dataclasses.asdict(e).items() if not math.isnan(v)} for e in course],
-            "cpu_seconds": time.process_time() - started,
-        },
-    )
+    tapes = [*plain.values(), *validation]
+    _write_start(lab, tapes, coverage, episodes=len(plain), course=course, cpu_seconds=time.process_time() - started)
 
 
 def validated(lab: Lab) -> list[Played]:

@@ -38,7 +38,11 @@ def opened(lab: Lab, done: int) -> None:
     """A run begins, or goes on after iteration `done`: the audit log is cut or begun, and made.json says where it runs."""
     audit.cut(lab.folder, done)
     if done == 0 and not audit.lines(lab.folder):
-        audit.append(lab.folder, 0, "warm start: references that may be imitated", [(task, 0) for task in lab.train_ids])
+        if lab.continued is None:
+            what, seen = "warm start: references that may be imitated", lab.train_ids
+        else:
+            what, seen = f"what {lab.continued.folder.name}, which it continues, was trained on", sorted(lab.continued.trained_on)
+        audit.append(lab.folder, 0, what, [(task, 0) for task in seen])
     path = lab.folder / "made.json"
     known = read_json(path) if path.exists() else {"machines": []}
     here = machine(lab.config.threads)

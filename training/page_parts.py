@@ -9,13 +9,12 @@ from html import escape
 from statistics import fmean
 from typing import Any
 
-from training import charts
+from training import charts, forgetting
 from training.card import words
 from training.report import interval
-from training.run_files import AFTER, BEFORE, RunFiles
+from training.run_files import AFTER, BEFORE, MODES, RunFiles
 from training.verdict import FALL, LOW_RECALL, apart, codes, falls, low
 
-MODES = ("greedy", "sampled")
 SHOWN_ORGANISATIONS = 40
 """Rows of the table of organisations: those that lost most come first."""
 SHOWN_KINDS = 6
@@ -115,7 +114,17 @@ def results(run: RunFiles) -> str:
         f'<p class="hint">{escape(note)}</p>'
         + table(head, rows, numbers=(2, 4, 5, 6, 7, 8, 9), marked=dict.fromkeys(_policies(), "policy"))
         + _slices(evaluation)
+        + (_forgotten(evaluation["continued"]) if evaluation.get("continued") else "")
     )
+
+
+def _forgotten(evaluated: Mapping[str, Any]) -> str:
+    """The held-out tasks of the task set before, of a run that continues another."""
+    said = " ".join(part for part in (forgetting.heading(evaluated), forgetting.excluded(evaluated)) if part)
+    if evaluated["old"] is None:
+        return f'<p class="note">{escape(said)}</p>'
+    rows = [[escape(cell) for cell in row] for row in forgetting.rows(evaluated["old"])]
+    return f'<p class="hint">{escape(said)}</p>' + table(forgetting.HEAD, rows, caption="Forgetting", numbers=(1, 2, 3))
 
 
 def _policies() -> list[str]:

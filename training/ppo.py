@@ -31,15 +31,17 @@ from schemas.taskset import TaskSet
 from training import audit, checkpoint, losses
 from training.alarms import fresh
 from training.config import SMALL, Config, check_config, defaults, device_of
+from training.continuing import Continued, find
 from training.controls import imitate
 from training.curriculum import by_difficulty, passes
 from training.demonstrations import Demonstrator
 from training.gae import gae, group_baseline, length_adaptive_lambda, terminal_only, turn_gae
-from training.lab import Lab, open_training_side, prepare, references, resume, run_folder, save, say, start_over, validated
+from training.lab import Lab, prepare, references, resume, run_folder, save, say, start_over, validated
 from training.made import opened
 from training.policy import collate, microbatches, score
 from training.report import Clock, rollout_metrics, summary_line, write_report
-from training.rollout import play
+from training.rollout import Played, play
+from training.sides import open_training_side
 from training.tape import Tape
 
 STEP_ZERO_TOLERANCE = 1e-5
@@ -60,17 +62,20 @@ def train(config: Config) -> Path:
     torch.set_num_threads(config.threads)
     torch.use_deterministic_algorithms(True, warn_only=True)
     taskset = open_training_side(config.taskset)
-    folder = run_folder(config, taskset)
+    continued = find(config, taskset) if config.continue_from else None
+    folder = run_folder(config, taskset, continued)
+    if continued is not None and folder.resolve() == continued.folder.resolve():
+        raise StageError(f"--continue-from {config.continue_from} is this run itself; give another --run")
     with locked(folder):
-        return run(config, folder, taskset)
+        return run(config, folder, taskset, continued=continued)
 
 
-def run(config: Config, folder: Path, taskset: TaskSet, grader: Grader | None = None) -> Path:
+def run(config: Config, folder: Path, taskset: TaskSet, grader: Grader | None = None, continued: Continued | None = None) -> Path:
     """The run in its folder, which no other process writes. `grader`: what pays, where it is not the task set's own."""
     if config.resume == "never":
         start_over(folder)
     checkpoint.tidy(folder)
-    lab = prepare(config, folder, taskset, grader)
+    lab = prepare(config, folder, taskset, grader, continued)
     done = resume(lab)
     opened(lab, done)
     step = supervised(lab) if config.control == "supervised" else iterate
@@ -125,18 +130,7 @@ def iterate(lab: Lab, iteration: int) -> dict[str, Any]:
     config = lab.config
     generator = torch.Generator().manual_seed(config.seed * 1_000_003 + iteration)
     clock = Clock()
-    played = play(
-        lab.policy,
-        lab.taskset,
-        lab.grader,
-        lab.codec,
-        jobs(lab, iteration),
-        context=config.context,
-        generator=generator,
-        temperature=config.temperature,
-        word_dropout=config.rollout_word_dropout,
-        at_once=config.lockstep,
-    )
+    played, again = rollout(lab, iteration, generator)
     clock.lap("rollout")
     for episode in played:
         lab.record.add(episode.tape.task_id, bool(episode.trace.grade and episode.trace.grade.success))
@@ -145,17 +139,44 @@ def iterate(lab: Lab, iteration: int) -> dict[str, Any]:
     row |= update(lab, samples, iteration, generator)
     audit.append_tapes(lab.folder, iteration + 1, "rollout", [sample.tape for sample in samples])
     clock.lap("update")
-    row |= rollout_metrics(played)
+    row |= rollout_metrics(played) | again
     if due(lab, iteration):
         row |= rollout_metrics(validated(lab), "validation_")
         clock.lap("validation")
     return {"iteration": iteration + 1, **row, **clock.row()}
 
 
+def rollout(lab: Lab, iteration: int, generator: torch.Generator) -> tuple[list[Played], dict[str, Any]]:
+    """The episodes of an iteration, and what the row of metrics says of the old tasks among them."""
+    config = lab.config
+    here, away = lab.replay.jobs(iteration) if lab.replay is not None else ([], [])
+    sides = [(lab.taskset, lab.grader, jobs(lab, iteration) + here)]
+    if lab.replay is not None and lab.replay.old is not None and lab.replay.grader is not None:
+        sides.append((lab.replay.old, lab.replay.grader, away))
+    played: list[Played] = []
+    for taskset, grader, asked in (side for side in sides if side[2]):
+        played += play(
+            lab.policy,
+            taskset,
+            grader,
+            lab.codec,
+            asked,
+            context=config.context,
+            generator=generator,
+            temperature=config.temperature,
+            word_dropout=config.rollout_word_dropout,
+            at_once=config.lockstep,
+        )
+    if lab.replay is None:
+        return played, {}
+    again = played[config.episodes - len(here) - len(away) :]
+    return played, {"replayed": len(again), "replayed_success": rollout_metrics(again)["success"]}
+
+
 def jobs(lab: Lab, iteration: int) -> list[tuple[str, int]]:
-    """(task, episode seed) of an iteration."""
+    """(task, episode seed) of an iteration, without the tasks that are replayed."""
     config, ids = lab.config, lab.train_ids
-    tasks = config.episodes // config.samples_per_task
+    tasks = config.episodes // config.samples_per_task - (lab.replay.tasks if lab.replay is not None else 0)
     if config.sampling == "difficulty":
         drawn = torch.Generator().manual_seed(config.seed * 2_000_003 + iteration)
         chosen = by_difficulty(ids, lab.record, tasks, config.replay, drawn)

@@ -36,7 +36,7 @@ from schemas.files import write_text
 from schemas.plugins import load_plugins
 from schemas.spec import load_spec
 from schemas.task import Opening, Outcome, RequesterSpec, RewardWeights, TaskSpec
-from training import evaluate
+from training import evaluate, figures
 from training.config import Config
 
 SPEC = Path(__file__).resolve().parents[1] / "tasks" / "specs" / "helpdesk_v1.toml"
@@ -236,7 +236,7 @@ def settings_page() -> str:
 
 
 def evaluation_page() -> str:
-    meaning = attribute_docs(evaluate.Result)
+    meaning = attribute_docs(figures.Result)
     options = attribute_docs(evaluate.Options)
     config = Config(taskset="")
     parts = [
@@ -255,10 +255,10 @@ def evaluation_page() -> str:
         ]),
         "## Measures\n",
         table(("measure", "meaning"), [(f"`{name}`", meaning["return_" if name == "return" else name])
-                                       for name in evaluate.MEASURES]),
+                                       for name in figures.MEASURES]),
         "## Intervals\n",
-        f"{doc(evaluate.cluster_mean)} Draws: {evaluate.RESAMPLES}.\n",
-        f"{doc(evaluate.paired)}\n",
+        f"{doc(figures.cluster_mean)} Draws: {figures.RESAMPLES}.\n",
+        f"{doc(figures.paired)}\n",
         "## Beside the policy\n",
         f"{doc(evaluate.scripted)}\n",
     ]  # fmt: skip

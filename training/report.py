@@ -141,6 +141,15 @@ def write_report(folder: Path) -> Path:
     warm = read_json(folder / "warmstart.json")
     rows = MetricsLog(folder).rows()
     curves = plot_run(rows, folder)
+    from training import forgetting
+    from training.run_files import continued_by
+
+    continued = continued_by(folder)
+    started = (
+        f"Warm start: {warm['episodes']} reference episodes, {len(warm['epochs'])} epochs, {warm['cpu_seconds']:.0f} CPU s."
+        if continued is None
+        else forgetting.origin(continued)
+    )
     coverage = warm["coverage"]
     share = coverage["expressible"] / max(1, coverage["steps"])
     lines = [
@@ -148,8 +157,7 @@ def write_report(folder: Path) -> Path:
         "",
         f"Task set `{config['taskset']}` (training side {config['taskset_sha256'][:12]}), "
         f"settings {config['config_sha256'][:12]}, code {config['versions']['code']}.",
-        f"Policy: {warm['parameters']} parameters, {warm['symbols']} symbols. Warm start: {warm['episodes']} reference episodes, "
-        f"{len(warm['epochs'])} epochs, {warm['cpu_seconds']:.0f} CPU s. "
+        f"Policy: {warm['parameters']} parameters, {warm['symbols']} symbols. {started} "
         f"The grammar can write {share:.2%} of {coverage['steps']} reference steps.",
         f"PPO: {len(rows)} iterations, {sum(r['cpu_seconds'] for r in rows):.0f} CPU s."
         + (f" Control: **{config['settings']['control']}**." if config["settings"]["control"] != "none" else ""),
@@ -186,6 +194,8 @@ COLUMNS = ("success", "full", "violations", "timeouts", "turns", "score")
 
 
 def _evaluation(evaluation: Mapping[str, Any]) -> list[str]:
+    from training import forgetting
+
     agents = {name: evaluation["agents"][name] for name in evaluation["order"]}
     lines = [
         f"## Held-out tasks: {evaluation['tasks']} of {evaluation['organisations']} organisations",
@@ -204,6 +214,8 @@ def _evaluation(evaluation: Mapping[str, Any]) -> list[str]:
             f"- {name}: success {interval(p['success'])}, violations {interval(p['violations'])}"
             for name, p in evaluation["paired"].items()
         ]
+    if evaluation.get("continued"):
+        lines += ["", *forgetting.lines(evaluation["continued"])]
     policies = [n for n in agents if n.startswith(("warm start", "after PPO"))]
     lines += ["", "### Recall by outcome class (share of the class's episodes with the whole outcome right)", ""]
     lines += ["| class | tasks | " + " | ".join(policies) + " |", "|---|---|" + "---|" * len(policies)]

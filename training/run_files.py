@@ -16,6 +16,7 @@ from training.alarms import Alarm, alarms
 
 BEFORE, AFTER = "warm start", "after PPO"
 """Names of the two policies in evaluation.json and episodes.jsonl, before ", greedy" and ", sampled"."""
+MODES = ("greedy", "sampled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class RunFiles:
     rows: Sequence[Mapping[str, Any]] = ()
     """Of metrics.jsonl."""
     made: Mapping[str, Any] | None = None
+    continued: Mapping[str, Any] | None = None
+    """The run that this one goes on from."""
     evaluation: Mapping[str, Any] | None = None
     evaluation_sha256: str = ""
     episodes: Sequence[Mapping[str, Any]] = ()
@@ -85,6 +88,7 @@ def load_run(folder: Path) -> RunFiles:
         warm=read_json(folder / "warmstart.json"),
         rows=rows,
         made=_optional(folder / "made.json"),
+        continued=continued_by(folder),
         evaluation=_optional(folder / "evaluation.json"),
         evaluation_sha256=sha256_file(folder / "evaluation.json") if evaluated else "",
         episodes=(json_lines(folder / "episodes.jsonl") or []) if evaluated else [],
@@ -95,6 +99,11 @@ def load_run(folder: Path) -> RunFiles:
         audit=audit.check(folder, rows[-1]["iteration"] if rows else 0),
         alarms=alarms(rows),
     )
+
+
+def continued_by(folder: Path) -> Any:
+    """continued.json of a run that goes on from another; None for any other run."""
+    return _optional(folder / "continued.json")
 
 
 def _optional(path: Path) -> Any:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from schemas.files import sha256_json
+from training import forgetting
 from training.report import interval
 from training.run_files import AFTER, BEFORE, RunFiles
 
@@ -73,7 +74,14 @@ def verdict(run: RunFiles) -> Verdict:
         return Verdict("open", "NOT EVALUATED", (missing, *_watched(run)))
     agents = run.evaluation["agents"]
     lines = [_moved(agents, mode) for mode in ("greedy", "sampled")]
-    lines += [_paired(run.evaluation), _violations(agents), *_classes(agents), *_part(run.evaluation), *controls(run)]
+    lines += [
+        _paired(run.evaluation),
+        _violations(agents),
+        *_classes(agents),
+        *_part(run.evaluation),
+        *_kept(run),
+        *controls(run),
+    ]
     level, title = _title(run, agents)
     return Verdict(level, title, (*lines, *_watched(run)))
 
@@ -156,6 +164,25 @@ def _part(evaluation: Mapping[str, Any]) -> list[Line]:
     if whole is None or whole == evaluation["tasks"]:
         return []
     return [Line("care", f"Only {evaluation['tasks']} of {whole} held-out tasks were played.")]
+
+
+def _kept(run: RunFiles) -> list[Line]:
+    """Where a run came from that continues another, and whether it forgot: by success, which is compared everywhere here."""
+    if run.continued is None or run.evaluation is None:
+        return []
+    evaluated = run.evaluation["continued"]
+    out = [Line("care", forgetting.origin(run.continued))]
+    if left := forgetting.excluded(evaluated):
+        out.append(Line("care", left))
+    if evaluated["old"] is None:
+        return [*out, Line("open", forgetting.heading(evaluated))]
+    figure = evaluated["old"]["forgetting"]["greedy"]["success"]
+    told = f"On the {evaluated['old']['tasks']} old held-out tasks (greedy, after minus before): {forgetting.signed(figure)}"
+    if figure["low"] is None:
+        return [*out, Line("open", f"{told}; no interval.")]
+    level = "bad" if figure["high"] < 0 else "good" if figure["low"] >= 0 else "care"
+    said = {"bad": "it has forgotten", "good": "nothing is forgotten", "care": "it may be chance"}[level]
+    return [*out, Line(level, f"{told}; {said}.")]
 
 
 def controls(run: RunFiles) -> list[Line]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from training.evaluate import Result, summary
+from training.figures import Result, summary
 
 
 def result(task_id: str, part: str, success: float, *, unseen_policy: bool = False) -> Result:

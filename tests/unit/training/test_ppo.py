@@ -5,10 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -20,58 +18,24 @@ from training import checkpoint, losses, ppo
 from training.config import Config
 from training.evaluate import evaluate_run
 from training.gae import gae
-from training.lab import open_training_side, prepare, resume, split_validation
+from training.lab import prepare, resume
 from training.report import write_report
 from training.rollout import play
+from training.sides import open_training_side, split_validation
 from training.tape import Tape
 
-from .conftest import read_rows
+from .conftest import killed_at, parameters, read_rows, untimed
 
 
-def parameters(folder: Path) -> dict[str, torch.Tensor]:
-    _, state = checkpoint.load(folder, checkpoint.steps(folder)[-1])
-    return dict(state["policy"])
-
-
-def test_a_killed_run_goes_on_to_the_same_bits(tiny: Config, tmp_path: Path, repo_root: Path) -> None:
+def test_a_killed_run_goes_on_to_the_same_bits(tiny: Config, repo_root: Path) -> None:
     tiny = dataclasses.replace(tiny, sampling="difficulty")  # what was played so far decides what is played next
     unbroken = ppo.train(dataclasses.replace(tiny, run="unbroken"))
-    arguments = ["--taskset", tiny.taskset, "--run", "killed", "--quiet", "--no-evaluate"]
-    for name in (
-        "width",
-        "layers",
-        "heads",
-        "context",
-        "min_count",
-        "warm_epochs",
-        "iterations",
-        "episodes",
-        "minibatch",
-        "microbatch",
-        "sampling",
-    ):
-        arguments += [f"--{name.replace('_', '-')}", str(getattr(tiny, name))]
-    arguments += ["--value-warmup", "1", "--save-every", "2", "--eval-every", "0"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "training.ppo", *arguments],
-        cwd=repo_root,
-        env=dict(os.environ),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    killed = Path(os.environ["RECORDGYM_DATA"]) / "runs" / "killed"
-    deadline = time.monotonic() + 120
-    while not (killed / "step_2").exists() and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    killed = killed_at(dataclasses.replace(tiny, run="killed"), 2, repo_root)
     assert 2 in checkpoint.steps(killed)
     assert ppo.train(dataclasses.replace(tiny, run="killed")) == killed
     for name, value in parameters(unbroken).items():
         assert torch.equal(value, parameters(killed)[name]), name
-    timings = {"cpu_seconds", "seconds_rollout", "seconds_score", "seconds_update"}
-    plain = [[{k: v for k, v in row.items() if k not in timings} for row in read_rows(f)] for f in (unbroken, killed)]
-    assert plain[0] == plain[1]
+    assert untimed(unbroken) == untimed(killed)
 
 
 def test_a_finished_run_is_left_alone(tiny: Config) -> None:

@@ -17,7 +17,7 @@ from schemas.task import Answer, TaskSpec
 from schemas.taskset import open_taskset
 from tests.taskset_factory import build_taskset, seal
 from training.corpus import read_trajectories
-from training.lab import open_training_side
+from training.sides import open_training_side
 
 CANARY = "0b1f2f4e-8d0a-4c39-9d0e-2f6f8f0f8a11"
 
