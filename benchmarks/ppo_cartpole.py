@@ -51,7 +51,7 @@ class Row:
         self.targets += wanted
 
 
-def run(steps: int, seed: int) -> tuple[float, int]:
+def run(steps: int, seed: int, bar: float = BAR) -> tuple[float, int]:
     """(mean length of the last 20 episodes, steps used); stops early once the mean passes the bar."""
     torch.manual_seed(seed)
     torch.set_num_threads(1)
@@ -90,7 +90,7 @@ def run(steps: int, seed: int) -> tuple[float, int]:
             for index, row in enumerate(rows):
                 row.close(float(critic(torch.tensor(seen[index]))))
         learn(rows, actor, critic, optimizer)
-        if len(finished) >= 20 and sum(finished[-20:]) / 20 >= BAR:
+        if len(finished) >= 20 and sum(finished[-20:]) / 20 >= bar:
             return sum(finished[-20:]) / 20, (update + 1) * HORIZON * ENVIRONMENTS
     return sum(finished[-20:]) / max(1, len(finished[-20:])), updates * HORIZON * ENVIRONMENTS
 
