@@ -11,9 +11,8 @@ there after minus before is its forgetting. Held-out tasks that the other run wa
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,6 +34,7 @@ from training.config import from_settings
 from training.figures import Result, cluster_mean, paired, slices_of, summary
 from training.models import load_codec, new_policy
 from training.policy import Policy
+from training.progress import Progress
 from training.report import interval, write_report
 from training.review_queue import queue, write_queue
 from training.rollout import play
@@ -89,24 +89,21 @@ def evaluate_run(
     ids = _chosen(heldout, limit, seen)
     codec = load_codec(from_settings(config["settings"]), folder)
     old = OldHoldOut.of(continued, limit) if continued is not None else None
+    agents = scripted(train, grader)
+    policy_tasks = len(ids) + (len(old.ids) if old is not None else 0)
+    progress = Progress(quiet, whole=2 * (1 + samples) * policy_tasks + len(agents) * len(ids))
     results: dict[str, list[Result]] = {}
     traces: dict[str, list[EpisodeTrace]] = defaultdict(list)
     for name, number in (("warm start", 0), ("after PPO", last)):
         policy = load_policy(folder, number, codec, config["settings"]).to(device)
         for mode, seeds in (("greedy", 1), ("sampled", samples)):
             key = f"{name}, {mode}"
-            results[key] = play_policy(
-                policy, heldout, grader, codec, ids, config["settings"], seeds, mode == "greedy", key, traces[key]
-            )
-            _say(quiet, f"{key}: success {interval(cluster_mean(results[key], lambda r: r.success))}")
+            player = Player(policy, codec, config["settings"], seeds, mode == "greedy", key, progress)
+            results[key] = player.play(key, heldout, grader, ids, traces[key])
             if old is not None and old.taskset is not None and old.grader is not None:
-                old.results[key] = play_policy(
-                    policy, old.taskset, old.grader, codec, old.ids, config["settings"], seeds, mode == "greedy", key, []
-                )
-                _say(quiet, f"{key}, old tasks: success {interval(cluster_mean(old.results[key], lambda r: r.success))}")
-    for key, maker in scripted(train, grader).items():
-        results[key] = play_agent(heldout, grader, ids, maker, key)
-        _say(quiet, f"{key}: success {interval(cluster_mean(results[key], lambda r: r.success))}")
+                old.results[key] = player.play(f"{key}, old tasks", old.taskset, old.grader, old.ids, [])
+    for key, maker in agents.items():
+        results[key] = play_agent(heldout, grader, ids, maker, key, progress)
     greedy, sampled = traces["after PPO, greedy"], traces["after PPO, sampled"]
     write_transcripts(folder, transcripts(traces["warm start, greedy"], greedy, heldout, grader))
     write_queue(folder, queue([*greedy, *sampled], heldout, grader))
@@ -122,45 +119,61 @@ def load_policy(folder: Path, step: int, codec: Codec, settings: Mapping[str, An
     return policy.eval()
 
 
-def play_policy(
-    policy: Policy,
-    taskset: TaskSet,
-    grader: Grader,
-    codec: Codec,
-    ids: Sequence[str],
-    settings: Mapping[str, Any],
-    seeds: int,
-    greedy: bool,
-    name: str,
-    traces: list[EpisodeTrace],
+@dataclass(frozen=True, slots=True)
+class Player:
+    """A policy in one mode."""
+
+    policy: Policy
+    codec: Codec
+    settings: Mapping[str, Any]
+    seeds: int
+    """Episodes of a task."""
+    greedy: bool
+    name: str
+    progress: Progress
+
+    def play(self, phase: str, taskset: TaskSet, grader: Grader, ids: Sequence[str], traces: list[EpisodeTrace]) -> list[Result]:
+        """Each task `seeds` times under a fixed generator; the episodes themselves go into `traces`."""
+        jobs = [(task_id, seed) for seed in range(self.seeds) for task_id in ids]
+        generator = torch.Generator().manual_seed(20_000 + self.settings["seed"])
+        self.progress.start(phase, len(jobs))
+        out: list[Result] = []
+        together = min(LOCKSTEP, self.settings.get("lockstep") or LOCKSTEP)
+        for start in range(0, len(jobs), together):
+            played = play(
+                self.policy,
+                taskset,
+                grader,
+                self.codec,
+                jobs[start : start + together],
+                context=self.settings["context"],
+                generator=generator,
+                greedy=self.greedy,
+                temperature=self.settings["temperature"],
+                agent=self.name,
+                tick=self.progress.tick,
+            )
+            traces += [p.trace for p in played]
+            out += [judged(p.trace, taskset, grader, self.name) for p in played]
+        self.progress.end(_success(out))
+        return out
+
+
+def play_agent(
+    taskset: TaskSet, grader: Grader, ids: Sequence[str], maker: Callable[[str], Agent], name: str, progress: Progress
 ) -> list[Result]:
-    """Each task `seeds` times under a fixed generator; the episodes themselves go into `traces`."""
-    jobs = [(task_id, seed) for seed in range(seeds) for task_id in ids]
-    generator = torch.Generator().manual_seed(20_000 + settings["seed"])
-    out = []
-    together = min(LOCKSTEP, settings.get("lockstep") or LOCKSTEP)
-    for start in range(0, len(jobs), together):
-        played = play(
-            policy,
-            taskset,
-            grader,
-            codec,
-            jobs[start : start + together],
-            context=settings["context"],
-            generator=generator,
-            greedy=greedy,
-            temperature=settings["temperature"],
-            agent=name,
-        )
-        traces += [p.trace for p in played]
-        out += [judged(p.trace, taskset, grader, name) for p in played]
+    """Each task once by a scripted agent made for it."""
+    episode, out = Episode(taskset, grader), []
+    progress.start(name, len(ids))
+    for task_id in ids:
+        out.append(judged(run_episode(episode, maker(task_id), task_id, 0, name=name), taskset, grader, name))
+        progress.tick(1)
+    progress.end(_success(out))
     return out
 
 
-def play_agent(taskset: TaskSet, grader: Grader, ids: Iterable[str], maker: Callable[[str], Agent], name: str) -> list[Result]:
-    """Each task once by a scripted agent made for it."""
-    episode = Episode(taskset, grader)
-    return [judged(run_episode(episode, maker(task_id), task_id, 0, name=name), taskset, grader, name) for task_id in ids]
+def _success(results: Sequence[Result]) -> str:
+    return f"success {interval(cluster_mean(results, lambda r: r.success))}"
 
 
 def scripted(train: TaskSet, grader: Grader) -> dict[str, Callable[[str], Agent]]:
@@ -318,11 +331,6 @@ def _write(
 def tasks_digest(taskset: TaskSet, ids: Sequence[str]) -> str:
     """Digest of exactly the held-out tasks and answers that were played."""
     return sha256_json({i: taskset.manifest.ids[i] for i in ids})
-
-
-def _say(quiet: bool, line: str) -> None:
-    if not quiet:
-        print(f"held out: {line}", file=sys.stderr, flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

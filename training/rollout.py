@@ -6,7 +6,7 @@ cache. Where all rows have several tokens queued, they are fed in one pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -128,11 +128,13 @@ def play(
     word_dropout: float = 0.0,
     at_once: int = 0,
     agent: str = "policy",
+    tick: Callable[[int], None] | None = None,
 ) -> list[Played]:
     """Plays each (task id, episode seed) once, in lockstep, and returns the episodes in the order of `jobs`; at most
     `at_once` of them together (0: all).
 
     A share `word_dropout` of the words of texts is not read (by episode seed).
+    `tick` is told after each step how many episodes have ended in it.
     Sampling draws from `generator` in row order, so the same generator state, policy and jobs give the same episodes.
     """
     if at_once and len(jobs) > at_once:
@@ -140,13 +142,15 @@ def play(
         for start in range(0, len(jobs), at_once):
             out += play(
                 policy, taskset, grader, codec, jobs[start : start + at_once], context=context, generator=generator,
-                greedy=greedy, temperature=temperature, word_dropout=word_dropout, agent=agent,
+                greedy=greedy, temperature=temperature, word_dropout=word_dropout, agent=agent, tick=tick,
             )  # fmt: skip
         return out
     rows = [open_row(taskset, grader, codec, task_id, seed, context, word_dropout) for task_id, seed in jobs]
     policy.eval()
     cache = policy.new_cache()
     active = [row for row in rows if not row.over]
+    tick = tick or _unheard
+    tick(len(rows) - len(active))
     # Only what points back needs the states of the whole episode.
     kept = context if policy.pointer is not None else 0
     hidden = torch.empty((len(active), kept, policy.width), device=policy.device)
@@ -163,6 +167,7 @@ def play(
                 row.fed += span
             _sample(policy, active, states, codec.size, generator, greedy=greedy, temperature=temperature)
             keep = [index for index, row in enumerate(active) if not row.over]
+            tick(len(active) - len(keep))
             if len(keep) < len(active):
                 active = [active[index] for index in keep]
                 if active:
@@ -170,6 +175,10 @@ def play(
                     hidden = hidden[going_on]
                     cache.batch_select_indices(going_on)
     return [_played(row, agent) for row in rows]
+
+
+def _unheard(finished: int) -> None:
+    """Where nobody asks for progress."""
 
 
 def open_row(
