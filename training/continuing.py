@@ -28,7 +28,7 @@ from training.config import SMALL, Config
 from training.corpus import read_trajectories
 from training.models import load_codec
 from training.script import Codec
-from training.sides import held_out_ids, open_training_side, taskset_hash
+from training.sides import as_it_was, held_out_ids, open_training_side
 
 SMALL_SHAPE = ("model", "width", "layers", "heads", "context")
 """Settings of the small model that must be those of the run that is continued."""
@@ -161,12 +161,10 @@ def _same_shape(flag: str, config: Config, settings: dict[str, Any]) -> None:
 
 def _old_side(head: dict[str, str]) -> tuple[TaskSet | None, str]:
     """(training side of the old task set, "") or (None, why not)."""
-    folder = head["taskset_folder"]
     try:
-        old = open_training_side(folder)
+        return open_training_side(str(as_it_was(Path(head["taskset_folder"]), head["taskset_sha256"]))), ""
     except RecordgymError as error:
         return None, str(error)
-    return (old, "") if taskset_hash(old) == head["taskset_sha256"] else (None, f"{folder} was built again since")
 
 
 def _held_out(flag: str, folder: Path, old: TaskSet | None) -> frozenset[str]:

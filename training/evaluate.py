@@ -40,7 +40,7 @@ from training.review_queue import queue, write_queue
 from training.rollout import play
 from training.run_files import continued_by
 from training.script import Codec
-from training.sides import taskset_hash
+from training.sides import as_it_was
 from training.transcripts import transcripts, write_transcripts
 
 LOCKSTEP = 128
@@ -253,10 +253,8 @@ class OldHoldOut:
     @staticmethod
     def of(continued: Mapping[str, Any], limit: int) -> OldHoldOut:
         """Opens it where it is still what it was."""
-        root = Path(continued["taskset_folder"])
         try:
-            if taskset_hash(open_taskset(root, "train")) != continued["taskset_sha256"]:
-                return OldHoldOut(None, None, [], f"{continued['taskset']} was built again since")
+            root = as_it_was(Path(continued["taskset_folder"]), continued["taskset_sha256"])
             taskset = open_taskset(root, "heldout")
         except RecordgymError as error:
             return OldHoldOut(None, None, [], str(error))

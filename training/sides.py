@@ -3,7 +3,7 @@ held out (ids alone: the held-out side itself is opened by evaluate.py and by no
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from schemas.errors import StageError
@@ -32,8 +32,24 @@ def open_training_side(name: str) -> TaskSet:
 
 def taskset_hash(taskset: TaskSet) -> str:
     """Digest of every training task and answer, and of the episodes to imitate."""
-    trajectories = taskset.folder / "train" / "trajectories.jsonl"
-    return sha256_json([taskset.manifest.ids, sha256_file(trajectories) if trajectories.is_file() else ""])
+    return _digest(taskset.folder, taskset.manifest.ids)
+
+
+def _digest(folder: Path, ids: Mapping[str, str]) -> str:
+    trajectories = folder / "train" / "trajectories.jsonl"
+    return sha256_json([ids, sha256_file(trajectories) if trajectories.is_file() else ""])
+
+
+def as_it_was(folder: Path, sha256: str) -> Path:
+    """Where the task set lies whose training side has this digest: at `folder`, or beside it under another name (a build under
+    the same name takes the place of the one before). Raises StageError where it is in neither."""
+    beside = sorted(folder.parent.iterdir()) if folder.parent.is_dir() else []
+    for path in (folder, *beside):
+        manifest = path / "train" / "manifest.json"
+        found = read_json(manifest) if manifest.is_file() else None
+        if isinstance(found, dict) and _digest(path, found.get("ids", {})) == sha256:
+            return path
+    raise StageError(f"{folder} is not there as it was, nor is a copy beside it")
 
 
 def held_out_ids(taskset: TaskSet, *, gone: bool = True) -> frozenset[str]:

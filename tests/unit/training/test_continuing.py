@@ -275,14 +275,28 @@ def test_no_replay_is_none_and_a_missing_folder_is_said(going_on: Config, copy: 
     folder = ppo.train(dataclasses.replace(going_on, replay_old=0.0, iterations=1))
     assert "replayed" not in read_rows(folder)[0]
     config = json.loads((copy / "config.json").read_text())
-    write_json(copy / "config.json", {**config, "taskset_folder": "/nowhere"})
+    write_json(copy / "config.json", {**config, "taskset_folder": "/nowhere/old"})
     changed = dataclasses.replace(going_on, continue_from=str(copy), run="missing", quiet=False, replay_old=0.5, iterations=4)
     folder = ppo.train(changed)
-    assert "the old task set cannot be played: no task set '/nowhere'" in capsys.readouterr().err
+    assert "the old task set cannot be played: /nowhere/old is not there as it was" in capsys.readouterr().err
     log = audit.check(folder, 4)
     assert log is not None
     played = [task for line in (folder / audit.NAME).read_text().splitlines()[1:] for task, _ in json.loads(line)["episodes"]]
     assert ONLY_OLD not in played
+
+
+def test_a_set_that_was_built_again_under_its_name_is_found_in_the_copy_beside_it(
+    going_on: Config, copy: Path, root: Path, new: Path, tmp_path: Path
+) -> None:
+    sets, named = tmp_path / "sets", tmp_path / "sets" / "helpdesk"
+    shutil.copytree(root / "old", sets / "helpdesk_before")
+    shutil.copytree(new, named)
+    config = json.loads((copy / "config.json").read_text())
+    write_json(copy / "config.json", {**config, "taskset_folder": str(named)})
+    changed = dataclasses.replace(going_on, taskset=str(named), continue_from=str(copy))
+    old = find(changed, open_training_side(changed.taskset)).old
+    assert old is not None
+    assert old.folder == sets / "helpdesk_before"
 
 
 def test_no_organisation_that_was_trained_on_is_one_to_watch_by(going_on: Config) -> None:
