@@ -30,12 +30,15 @@ from schemas.taskset import TaskSet, open_taskset
 from tasks.case import open_clean
 from training import checkpoint
 from training.config import Config, from_settings
-from training.evaluate import Result, cluster_mean, load_policy, play_agent, play_policy, scripted
+from training.evaluate import Player, load_policy, play_agent, scripted
+from training.figures import Result, cluster_mean
 from training.models import load_codec
 from training.ppo import run as train
+from training.progress import Progress
 from training.report import interval
 
 ROOT = Path(__file__).resolve().parents[1]
+QUIET = Progress(quiet=True)
 
 
 def main() -> int:
@@ -65,7 +68,7 @@ def main() -> int:
         rows |= _judged(name, of, tasks, grader, given.samples)
     constant = scripted(side, judge)["constant outcome"]
     for name, tasks, grader in (("certified", heldout, judge), ("by the naive test", own, naive_grader(own))):
-        rows[f"constant outcome, {name}"] = play_agent(tasks, grader, sorted(tasks.tasks), constant, "constant")
+        rows[f"constant outcome, {name}"] = play_agent(tasks, grader, sorted(tasks.tasks), constant, "constant", QUIET)
     print(f"CPU s of training: certified {_cpu(folder):.0f}, naive {spent:.0f}")
     for name, results in rows.items():
         grants = [r for r in results if r.outcome_class == "grant"]
@@ -122,7 +125,9 @@ def _judged(name: str, folder: Path, tasks: TaskSet, grader: Grader, samples: in
     codec = load_codec(from_settings(settings), folder)
     policy = load_policy(folder, checkpoint.steps(folder)[-1], codec, settings)
     return {
-        f"{name}, {mode}": play_policy(policy, tasks, grader, codec, sorted(tasks.tasks), settings, n, mode == "greedy", mode, [])
+        f"{name}, {mode}": Player(policy, codec, settings, n, mode == "greedy", mode, QUIET).play(
+            mode, tasks, grader, sorted(tasks.tasks), []
+        )
         for mode, n in (("greedy", 1), ("sampled", samples))
     }
 

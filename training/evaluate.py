@@ -38,7 +38,7 @@ from training.progress import Progress
 from training.report import interval, write_report
 from training.review_queue import queue, write_queue
 from training.rollout import play
-from training.run_files import continued_by
+from training.run_files import continued_by, trained_before
 from training.script import Codec
 from training.sides import as_it_was
 from training.transcripts import transcripts, write_transcripts
@@ -85,7 +85,7 @@ def evaluate_run(
         raise StageError(f"{root}: {len(overlap)} tasks are on both sides, e.g. {overlap[0]}")
     grader = load_grader(heldout)
     continued = continued_by(folder)
-    seen = frozenset(continued["trained_on"]) if continued is not None else frozenset()
+    seen = trained_before(folder)
     ids = _chosen(heldout, limit, seen)
     codec = load_codec(from_settings(config["settings"]), folder)
     old = OldHoldOut.of(continued, limit) if continued is not None else None
@@ -267,7 +267,7 @@ def old_figures(folder: Path, continued: Mapping[str, Any], old: OldHoldOut, exc
     _write_episodes(folder / "episodes_old.jsonl", old.results)
     if old.taskset is None or not old.ids:
         return {**of, "old": None, "missing": old.missing or "it holds out no task that the run was not trained on"}
-    both = {mode: [old.results[f"{when}, {mode}"] for when in ("warm start", "after PPO")] for mode in ("greedy", "sampled")}
+    both = {mode: (old.results[f"warm start, {mode}"], old.results[f"after PPO, {mode}"]) for mode in ("greedy", "sampled")}
     return {
         **of,
         "old": {
@@ -276,7 +276,7 @@ def old_figures(folder: Path, continued: Mapping[str, Any], old: OldHoldOut, exc
             "held_out_tasks": len(old.taskset.tasks),
             "organisations": len({old.taskset.tasks[i].organisation for i in old.ids}),
             "agents": {name: summary(rows) for name, rows in old.results.items()},
-            "forgetting": {mode: paired(*pair, names=("score", "success", "violations")) for mode, pair in both.items()},
+            "forgetting": {mode: paired(*pair, ("score", "success", "violations")) for mode, pair in both.items()},
         },
     }
 

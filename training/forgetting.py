@@ -38,15 +38,12 @@ def signed(figure: Mapping[str, Any]) -> str:
 def rows(old: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     """(what, before, after, forgetting)."""
     agents = old["agents"]
-    return [
-        (
-            f"{name}, {mode}",
-            *(interval(agents[f"{when}, {mode}"]["all"][name]) for when in (BEFORE, AFTER)),
-            signed(old["forgetting"][mode][name]),
-        )
-        for mode in MODES
-        for name in MEASURES
-    ]  # type: ignore[misc]
+    out = []
+    for mode in MODES:
+        for name in MEASURES:
+            before, after = (interval(agents[f"{when}, {mode}"]["all"][name]) for when in (BEFORE, AFTER))
+            out.append((f"{name}, {mode}", before, after, signed(old["forgetting"][mode][name])))
+    return out
 
 
 HEAD = ("old held-out tasks", "before", "after", "forgetting (after - before)")
@@ -65,11 +62,11 @@ def heading(evaluated: Mapping[str, Any]) -> str:
 
 def lines(evaluated: Mapping[str, Any]) -> list[str]:
     """Of report.md."""
-    out = ["### Forgetting: the held-out tasks of the old task set", "", heading(evaluated), ""]
+    out = ["### Forgetting: the held-out tasks of the old task set", "", heading(evaluated)]
     if left := excluded(evaluated):
-        out += [left, ""]
+        out += ["", left]
     if evaluated["old"] is not None:
-        out += [f"| {' | '.join(HEAD)} |", "|---|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows(evaluated["old"])), ""]
+        out += ["", f"| {' | '.join(HEAD)} |", "|---|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows(evaluated["old"]))]
     return out
 
 

@@ -27,12 +27,12 @@ from training import checkpoint
 from training.config import from_settings
 from training.evaluate import load_policy
 from training.judges import features
-from training.lab import split_validation
 from training.models import load_codec
 from training.review import read_form
 from training.review_queue import episode_id, form, queue
 from training.rollout import play
-from training.run_files import find_run, json_lines
+from training.run_files import find_run, json_lines, trained_before
+from training.sides import split_validation
 
 QUEUE, FORM = "judge_queue.jsonl", "judge_queue.csv"
 FEWEST = 20
@@ -65,7 +65,7 @@ def make_queue(folder: Path, samples: int) -> list[dict[str, Any]]:
     if not steps:
         raise StageError(f"{folder} has no checkpoint; run `python -m training.ppo` first")
     taskset = open_taskset(Path(config["taskset_folder"]), "train")
-    _, ids = split_validation(taskset, settings["validation_share"])
+    _, ids = split_validation(taskset, settings["validation_share"], trained_before(folder))
     if not ids:
         raise StageError(f"{folder} kept no validation tasks (--validation-share {settings['validation_share']})")
     grader = load_grader(taskset)

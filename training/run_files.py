@@ -106,5 +106,11 @@ def continued_by(folder: Path) -> Any:
     return _optional(folder / "continued.json")
 
 
+def trained_before(folder: Path) -> frozenset[str]:
+    """Tasks that the runs which this one continues were trained on; none for any other run."""
+    continued = continued_by(folder)
+    return frozenset(continued["trained_on"]) if continued is not None else frozenset()
+
+
 def _optional(path: Path) -> Any:
     return read_json(path) if path.exists() else None

@@ -168,7 +168,7 @@ def test_the_queue_to_learn_from_holds_no_held_out_task(tiny: Config, tmp_path: 
     folder = ppo.train(dataclasses.replace(tiny, run="asked", iterations=0))
     with pytest.raises(StageError, match="kept no validation tasks"):  # the small set has one organisation to train on
         judge_fit.main(["asked"])
-    monkeypatch.setattr(judge_fit, "split_validation", lambda taskset, share: ([], sorted(taskset.tasks)[:6]))
+    monkeypatch.setattr(judge_fit, "split_validation", lambda taskset, share, seen: ([], sorted(taskset.tasks)[:6]))
     assert judge_fit.main(["asked"]) == 0
     rows = json_lines(folder / judge_fit.QUEUE) or []
     assert rows
