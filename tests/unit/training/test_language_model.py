@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import random
 import shutil
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import torch
 
 from environments.episode import Episode
 from rewards.score import Grader
+from schemas.errors import StageError
 from schemas.taskset import TaskSet
 from tests.language_model_factory import build_language_model
 from training import checkpoint, ppo
@@ -327,3 +329,19 @@ def test_half_precision_keeps_parameters_value_head_and_logits_in_fp32(build: Bu
         assert scores.value.dtype == scores.logprob.dtype == torch.float32
         (scores.logprob.sum() + scores.value.sum()).backward()
         assert all(p.grad is not None for p in one.actor_parameters())
+
+
+@pytest.mark.parametrize("rank", [0, 4])
+def test_a_language_model_goes_on_from_a_run_with_its_tokenizer_policy_and_reference(lm: Config, rank: int) -> None:
+    if rank:
+        pytest.importorskip("peft")
+    first = ppo.train(dataclasses.replace(lm, run=f"first{rank}", iterations=1, lora_rank=rank))
+    going_on = dataclasses.replace(lm, run=f"second{rank}", iterations=1, lora_rank=rank, continue_from=str(first), warm_epochs=0)
+    second = ppo.train(going_on)
+    before, start = (checkpoint.load(folder, step)[1]["policy"] for folder, step in ((first, 1), (second, 0)))
+    assert before.keys() == start.keys()
+    assert all(torch.equal(before[name], start[name]) for name in before)
+    assert (second / "codec.json").read_text() == (first / "codec.json").read_text()
+    assert json.loads((second / "metrics.jsonl").read_text())["kl_warm"] == pytest.approx(0.0, abs=1e-5)
+    with pytest.raises(StageError, match="needs --decoding grammar"):
+        ppo.train(dataclasses.replace(going_on, run="other", decoding="free"))
