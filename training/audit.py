@@ -18,6 +18,7 @@ from typing import Any
 
 from schemas.errors import StageError
 from schemas.files import canonical_json, sha256_json, sha256_text, write_text
+from training import team
 from training.tape import Tape
 
 NAME = "trained_on.jsonl"
@@ -64,6 +65,7 @@ def append(folder: Path, iteration: int, what: str, episodes: Iterable[tuple[str
         raise StageError(f"cannot write {folder / NAME}: {error.strerror}") from error
 
 
+@team.by_one
 def append_tapes(folder: Path, iteration: int, what: str, tapes: Sequence[Tape]) -> None:
     """The line of an iteration that was trained on these tapes; they are sealed."""
     episodes = [(tape.task_id, tape.seed) for tape in tapes]

@@ -16,6 +16,7 @@ import torch
 
 from schemas.errors import StageError
 from schemas.files import read_json, sha256_file, write_json
+from training import team
 
 FORMAT = 2
 
@@ -65,6 +66,7 @@ def save(run: Path, meta: Meta, state: dict[str, Any], *, keep: int = 2) -> Path
     return folder
 
 
+@team.by_one
 def tidy(run: Path) -> None:
     """Removes what a kill left half written."""
     for folder in run.glob(".step_*"):
@@ -79,6 +81,12 @@ def steps(run: Path) -> list[int]:
 def digest(run: Path, step: int) -> str:
     """sha256 of the state of a checkpoint, as it was written."""
     return str(read_json(run / f"step_{step}" / "meta.json")["state_sha256"])
+
+
+def newest(run: Path) -> str:
+    """What to go on from, in words; nothing where there is no whole checkpoint yet."""
+    found = steps(run)
+    return f"the checkpoint {run}/step_{found[-1]}" if found else ""
 
 
 def load(run: Path, step: int) -> tuple[Meta, dict[str, Any]]:

@@ -45,8 +45,18 @@ class Config:
     """In what a language model computes; auto: bfloat16 on a GPU. Trained parameters, value head and logits are fp32 anyway."""
     gradient_checkpointing: bool = False
     """Compute a language model's layers twice instead of keeping what the gradient needs: less memory, a third slower."""
+    hosts: int = 0
+    """Above 0: so many Ray actors, spread over the hosts of a Ray cluster, play the episodes (needs an engine, and ray)."""
+    shard: bool = False
+    """Cut a language model's layers, gradients and optimizer state in pieces over the processes of torchrun (FSDP2)."""
     decoding: Literal["grammar", "free"] = "grammar"
     """How a language model writes a call: among those that the grammar allows, or freely, read by a strict parser."""
+    engine: Literal["hf", "vllm"] = "hf"
+    """What plays a language model's rollouts: this process, or a vLLM server beside it, which gets the weights before each."""
+    engine_url: str = ""
+    """Where that server is: http://host:port. It reads the weights from the run folder."""
+    engine_timeout: float = 600.0
+    """Seconds after which a wait for it ends the run; a server reads its weights within one."""
     action_tokens: int = 256
     """Tokens kept free for one action of a language model, and the most that one has when written freely."""
     template: Literal["own", "chatml"] = "own"
@@ -82,6 +92,9 @@ class Config:
     """Episodes of a warm-start step."""
     word_dropout: float = 0.4
     """Share in [0, 1) of the words of texts that is left out of what the warm start reads, anew in each epoch (small model)."""
+    noise: Literal["lockstep", "episode"] = "lockstep"
+    """What sampling draws from: one generator over the episodes played together, or one for each, so that a rollout is the same
+    whatever is played beside it. torchrun takes `episode`; one process with the same gives its result."""
     rollout_word_dropout: float = 0.0
     """The same in rollouts (the tape holds what was read); evaluations leave nothing out."""
     validation_share: float = 0.12
@@ -96,7 +109,7 @@ class Config:
     microbatch: int = 16
     """Episodes of one forward pass; changes memory and speed, not the result beyond rounding."""
     lockstep: int = 0
-    """Episodes played at once (their keys and values are in memory); 0 = all of a rollout."""
+    """Episodes played at once in a process (their keys and values are in memory); 0 = all of a rollout."""
     epochs: int = 2
     """Passes over a rollout."""
     lr: float = 2e-4
@@ -180,7 +193,9 @@ LANGUAGE_MODEL: dict[str, Any] = {
 """Defaults that differ for a language model."""
 LORA: dict[str, Any] = {"warm_lr": 2e-4, "lr": 2e-5}
 """And for one with adapters."""
-NOT_IDENTITY = ("run", "resume", "quiet", "evaluate")
+ENGINE: dict[str, Any] = {"epochs": 1}
+"""And where an engine of its own plays: its samples are a little off the policy from the start."""
+NOT_IDENTITY = ("run", "resume", "quiet", "evaluate", "engine_url", "engine_timeout", "hosts", "shard")
 """Settings that a run's results do not depend on."""
 
 
@@ -191,6 +206,11 @@ def check_config(config: Config) -> None:
         "width": config.width % config.heads != 0 or (config.width // config.heads) % 2 != 0,
         "lora-rank": config.lora_rank < 0 or (config.lora_rank > 0 and config.model == SMALL),
         "decoding": config.decoding == "free" and config.model == SMALL,
+        "shard": config.shard and (config.model == SMALL or config.lora_rank > 0),
+        "hosts": config.hosts < 0 or (config.hosts > 0 and (config.engine == "hf" or config.judge != "")),
+        "engine": config.engine != "hf" and (config.model == SMALL or config.lora_rank > 0),
+        "engine-url": (config.engine == "hf") != (config.engine_url == ""),
+        "engine-timeout": config.engine_timeout <= 0,
         "action-tokens": config.action_tokens < 16,
         "lockstep": config.lockstep < 0,
         "minibatch": not 0 < config.minibatch <= config.episodes,
@@ -232,11 +252,11 @@ def identity(config: Config, continued_sha256: str = "") -> dict[str, Any]:
     return found
 
 
-def defaults(model: str, lora_rank: int = 0) -> dict[str, Any]:
+def defaults(model: str, lora_rank: int = 0, engine: str = "hf") -> dict[str, Any]:
     """The defaults that differ for this model from those of the class."""
     if model == SMALL:
         return {}
-    return LANGUAGE_MODEL | (LORA if lora_rank else {})
+    return LANGUAGE_MODEL | (LORA if lora_rank else {}) | (ENGINE if engine != "hf" else {})
 
 
 def from_settings(settings: Mapping[str, Any]) -> Config:

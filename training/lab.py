@@ -22,12 +22,14 @@ from schemas.errors import StageError
 from schemas.files import read_json, sha256_json, write_json
 from schemas.paths import runs_dir
 from schemas.taskset import TaskSet
-from training import checkpoint
+from training import checkpoint, shard, team
 from training.config import SMALL, Config, device_of, identity
 from training.continuing import Continued, write_held_out
 from training.corpus import Coverage, build_vocabulary, read_trajectories, warm_tapes
 from training.curriculum import Record
 from training.demonstrations import Demonstrator, epoch_of
+from training.engine import Engine, Vllm
+from training.hosts import Hosts
 from training.judges import SCORES, ScoreBook, open_judge
 from training.models import load_codec, make_codec, new_policy
 from training.policy import Policy, Reference, parameter_count
@@ -62,6 +64,10 @@ class Lab:
     """The run that this one goes on from."""
     replay: Replay | None = None
     """Its tasks that are played again."""
+    engine: Engine | None = None
+    """What samples rollouts outside this process."""
+    hosts: Hosts | None = None
+    """What plays their episodes outside this process."""
 
 
 def run_folder(config: Config, taskset: TaskSet, continued: Continued | None = None) -> Path:
@@ -75,6 +81,7 @@ def _identity(config: Config, continued: Continued | None) -> dict[str, Any]:
     return identity(config, continued.sha256 if continued is not None else "")
 
 
+@team.by_one
 def start_over(folder: Path) -> None:
     """Empties the folder of a run. Raises StageError for a folder with files that is none."""
     held = [path for path in folder.iterdir() if path.name != LOCK]
@@ -120,7 +127,7 @@ def prepare(
         write_json(folder / "config.json", {**head, **digests, **said})
     codec = load_codec(config, folder)
     policy = new_policy(config, codec).to(device)
-    book = ScoreBook(judge, folder / SCORES) if judge else None
+    book = ScoreBook(judge, folder / team.own_file(SCORES)) if judge else None
     return Lab(
         config=config,
         folder=folder,
@@ -137,6 +144,8 @@ def prepare(
         record=Record(),
         continued=continued,
         replay=replay(config, continued, taskset, validation_ids, book) if continued is not None else None,
+        engine=Vllm(config.engine_url, folder, codec.size, config.engine_timeout) if config.engine == "vllm" else None,
+        hosts=Hosts(config, taskset, folder) if config.hosts else None,
     )
 
 
@@ -145,7 +154,18 @@ def new_optimizer(config: Config, policy: Policy) -> torch.optim.AdamW:
         {"params": policy.actor_parameters(), "lr": config.lr},
         {"params": list(policy.value.parameters()), "lr": config.value_lr},
     ]
-    return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-8, weight_decay=0.0)
+    # One kernel for many tensors takes no mixture of whole ones and pieces.
+    many = False if config.shard else None
+    return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-8, weight_decay=0.0, foreach=many)
+
+
+def in_shards(lab: Lab) -> None:
+    """Cuts policy, reference and optimizer state in pieces over the processes. No process may be ahead of the others."""
+    device = lab.policy.device
+    shard.shard(lab.policy.model, device)
+    if lab.reference.own is not None:
+        shard.shard(lab.reference.own.model, device)
+    lab.optimizer = new_optimizer(lab.config, lab.policy)
 
 
 def resume(lab: Lab) -> int:
@@ -162,7 +182,7 @@ def resume(lab: Lab) -> int:
     lab.reference.load(warm["policy"])
     meta, state = checkpoint.load(lab.folder, found[-1])
     lab.policy.load_trained(state["policy"])
-    lab.optimizer.load_state_dict(state["optimizer"])
+    shard.load_optimizer(lab.optimizer, state["optimizer"])
     lab.record = Record.of(state["record"])
     lab.log.cut(meta.step)
     if meta.step:
@@ -171,9 +191,14 @@ def resume(lab: Lab) -> int:
 
 
 def save(lab: Lab, step: int) -> None:
-    state = {"policy": lab.policy.trained(), "optimizer": lab.optimizer.state_dict(), "record": lab.record.state()}
-    checkpoint.save(lab.folder, dataclasses.replace(lab.meta, step=step), state)
-    lab.log.write_csv()
+    if team.size() > 1:
+        team.check_alike(shard.totals(lab.policy), f"step {step}")
+    learnt = shard.whole({"policy": lab.policy.trained(), "optimizer": lab.optimizer.state_dict()})
+    state = learnt | {"record": lab.record.state()}
+    with team.first():
+        if team.writes():
+            checkpoint.save(lab.folder, dataclasses.replace(lab.meta, step=step), state)
+            lab.log.write_csv()
 
 
 def references(lab: Lab) -> tuple[dict[str, Tape], list[Tape], Coverage]:
@@ -207,8 +232,13 @@ def take_warm_start(lab: Lab) -> None:
         lab.policy.load_trained(state["policy"])
     except RuntimeError as error:
         raise StageError(f"--warm-from {lab.config.warm_from}: its model has another shape than --width, --layers say") from error
-    write_json(lab.folder / "warmstart.json", read_json(folder / "warmstart.json") | {"taken_from": folder.name})
+    written(lab, read_json(folder / "warmstart.json") | {"taken_from": folder.name})
     say(lab.config, f"warm start taken from {folder}")
+
+
+@team.by_one
+def written(lab: Lab, warm: dict[str, Any]) -> None:
+    write_json(lab.folder / "warmstart.json", warm)
 
 
 def take_policy(lab: Lab, continued: Continued) -> None:
@@ -230,8 +260,8 @@ def _write_start(
 ) -> None:
     """warmstart.json."""
     lengths = [len(tape.ids) for tape in tapes]
-    write_json(
-        lab.folder / "warmstart.json",
+    written(
+        lab,
         {
             "episodes": episodes,
             "parameters": parameter_count(lab.policy),
@@ -289,12 +319,14 @@ def validated(lab: Lab) -> list[Played]:
     jobs = [(task, 0) for task in lab.validation_ids]
     made = torch.Generator().manual_seed(0)
     config = lab.config
-    return play(
-        lab.policy, lab.taskset, lab.grader, lab.codec, jobs, context=config.context, generator=made, greedy=True,
-        at_once=config.lockstep,
-    )  # fmt: skip
+    with shard.put_together(lab.policy.model):
+        mine = play(
+            lab.policy, lab.taskset, lab.grader, lab.codec, team.share(jobs), context=config.context, generator=made, greedy=True,
+            at_once=config.lockstep,
+        )  # fmt: skip
+    return team.gathered(mine)
 
 
 def say(config: Config, line: str) -> None:
-    if not config.quiet:
+    if not config.quiet and team.writes():
         print(line, file=sys.stderr, flush=True)

@@ -30,6 +30,12 @@ def policy_loss(
     return loss, held
 
 
+def importance(old_logprob: Tensor, rollout_logprob: Tensor, *, cap: float) -> Tensor:
+    """Weights (N,) of tokens that something else than the policy to be updated sampled: min(old / rollout, cap), without gradient
+    (truncated importance sampling). `old` is that policy before the update, `rollout` what the token was drawn from."""
+    return torch.exp(old_logprob - rollout_logprob).clamp(max=cap)
+
+
 def value_loss(new_value: Tensor, old_value: Tensor, target: Tensor, *, clip: float) -> Tensor:
     """Per-token 0.5 * max((v - R)^2, (v_clipped - R)^2) (N,); v_clipped is within +-clip of the rollout's value (0 = off)."""
     plain = (new_value - target) ** 2

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from schemas.files import read_json, write_json
-from training import audit
+from training import audit, team
 from training.lab import Lab
 
 
@@ -34,6 +34,7 @@ def _cpu_model() -> str:
     return named[0] if named and named[0] else platform.processor() or "not known"
 
 
+@team.by_one
 def opened(lab: Lab, done: int) -> None:
     """A run begins, or goes on after iteration `done`: the audit log is cut or begun, and made.json says where it runs."""
     audit.cut(lab.folder, done)

@@ -22,6 +22,7 @@ from transformers.cache_utils import Cache, DynamicCache
 from training import losses
 from training.losses import masked_logprobs
 from training.pointer import Pointer
+from training.shard import load_model
 from training.tape import ACTION, Tape
 from training.tokens import EOS, PAD, Vocabulary
 
@@ -76,7 +77,7 @@ class Policy(nn.Module):
         """Takes what `trained` gave. Raises RuntimeError for another model's."""
         if self.adapters and set(state) != set(self.trained()):
             raise RuntimeError("the adapters are others")
-        self.load_state_dict(state, strict=not self.adapters)
+        load_model(self, state, strict=not self.adapters)
 
     @contextlib.contextmanager
     def computing(self) -> Iterator[None]:

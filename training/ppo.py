@@ -8,14 +8,18 @@ has moved too far.
 In reading order: one run (`train`), one iteration (rollout, advantages, update), the command. Settings are in config.py, what a
 run stands on in lab.py. The run folder `data/runs/<id>/` gets config.json, vocabulary.json, warmstart.json, metrics.jsonl and
 .csv, checkpoints step_N/ and, at the end, evaluation.json, episodes.jsonl, report.html, report.md and curves; trained_on.jsonl
-names every episode. The same command continues a killed run and leaves a finished one alone.
+names every episode. The same command continues a killed run and leaves a finished one alone. Several processes as one trainer are
+in team.py, a large model in pieces over them in shard.py, a server that plays the episodes in engine.py.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+import random
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,15 +32,17 @@ from pipeline.lock import locked
 from rewards.score import Grader
 from schemas.errors import StageError
 from schemas.taskset import TaskSet
-from training import audit, checkpoint, losses
+from training import audit, checkpoint, losses, shard, team
 from training.alarms import fresh
 from training.config import SMALL, Config, check_config, defaults, device_of
 from training.continuing import Continued, find
 from training.controls import imitate
 from training.curriculum import by_difficulty, passes
 from training.demonstrations import Demonstrator
+from training.engine_rollout import play_by
 from training.gae import gae, group_baseline, length_adaptive_lambda, terminal_only, turn_gae
-from training.lab import Lab, prepare, references, resume, run_folder, save, say, start_over, validated
+from training.judged import check_agreement, judged
+from training.lab import Lab, in_shards, prepare, references, resume, run_folder, save, say, start_over, validated
 from training.made import opened
 from training.policy import collate, microbatches, score
 from training.report import Clock, rollout_metrics, summary_line, write_report
@@ -44,13 +50,11 @@ from training.rollout import Played, play
 from training.sides import open_training_side
 from training.tape import Tape
 
-STEP_ZERO_TOLERANCE = 1e-5
-"""Largest |rollout - training| log-probability in fp32 at the first rollout of a process; on a GPU it is only logged."""
-STEP_ZERO_LANGUAGE_MODEL = 1e-3
-"""The same for a language model: rounding in 30 layers of SmolLM2 gives 3.6e-5, a wrong position or mask above 1e-2."""
-
-
+IMPORTANCE_CAP = 2.0
+"""Largest weight of a token that an engine of its own sampled."""
 PROGRAM = "python -m training.ppo"
+Jobs = Sequence[tuple[str, int]]
+"""(task, episode seed) of each episode."""
 
 
 # --- one run ----------------------------------------------------------------------------------------------------------
@@ -62,20 +66,29 @@ def train(config: Config) -> Path:
     torch.set_num_threads(config.threads)
     torch.use_deterministic_algorithms(True, warn_only=True)
     taskset = open_training_side(config.taskset)
+    if config.shard and not team.started():
+        raise StageError("--shard cuts a model in pieces over several processes; start it with torchrun")
+    if config.hosts and team.size() > 1:
+        raise StageError("--hosts and several processes of torchrun do not go together; give --nproc-per-node 1")
+    if team.started() or config.engine != "hf":
+        config = dataclasses.replace(config, noise="episode")
     continued = find(config, taskset) if config.continue_from else None
     folder = run_folder(config, taskset, continued)
     if continued is not None and folder.resolve() == continued.folder.resolve():
         raise StageError(f"--continue-from {config.continue_from} is this run itself; give another --run")
-    with locked(folder):
+    with locked(folder) if team.writes() else nullcontext():
         return run(config, folder, taskset, continued=continued)
 
 
 def run(config: Config, folder: Path, taskset: TaskSet, grader: Grader | None = None, continued: Continued | None = None) -> Path:
     """The run in its folder, which no other process writes. `grader`: what pays, where it is not the task set's own."""
-    if config.resume == "never":
-        start_over(folder)
-    checkpoint.tidy(folder)
-    lab = prepare(config, folder, taskset, grader, continued)
+    with team.first():
+        if config.resume == "never":
+            start_over(folder)
+        checkpoint.tidy(folder)
+        lab = prepare(config, folder, taskset, grader, continued)
+    if config.shard:
+        in_shards(lab)
     done = resume(lab)
     opened(lab, done)
     step = supervised(lab) if config.control == "supervised" else iterate
@@ -118,11 +131,13 @@ class Sample:
 
     tape: Tape
     old_logprob: torch.Tensor
-    """(n,) of the rollout."""
+    """(n,) of the policy before the update: the rollout's own, or where an engine of its own sampled, the trainer's."""
     old_value: torch.Tensor
     advantage: torch.Tensor
     target: torch.Tensor
     """Value target."""
+    weight: torch.Tensor | None = None
+    """(n,) importance weights, where an engine of its own sampled."""
 
 
 def iterate(lab: Lab, iteration: int) -> dict[str, Any]:
@@ -153,24 +168,39 @@ def rollout(lab: Lab, iteration: int, generator: torch.Generator) -> tuple[list[
     sides = [(lab.taskset, lab.grader, jobs(lab, iteration) + here)]
     if lab.replay is not None and lab.replay.old is not None and lab.replay.grader is not None:
         sides.append((lab.replay.old, lab.replay.grader, away))
-    played: list[Played] = []
+    own, played = chances(config, iteration), list[Played]()
+    if lab.engine is not None:
+        lab.engine.push(lab.policy, iteration)
+        team.wait()
     for taskset, grader, asked in (side for side in sides if side[2]):
-        played += play(
+        mine = playing(lab, taskset, grader, team.share(asked), team.share(own[: len(asked)]), generator)
+        played, own = played + team.gathered(mine), own[len(asked) :]
+    if lab.replay is None:
+        return played, {}
+    again = played[config.episodes - len(here) - len(away) :]
+    return played, {"replayed": len(again), "replayed_success": rollout_metrics(again)["success"]}
+
+
+def playing(
+    lab: Lab, taskset: TaskSet, grader: Grader, asked: Jobs, own: Sequence[random.Random], generator: torch.Generator
+) -> list[Played]:
+    """This process's share of a rollout's episodes, by whatever plays them."""
+    config, common = lab.config, (taskset, grader, lab.codec, asked)
+    if lab.hosts is not None and taskset is lab.taskset:
+        return lab.hosts.play(asked, own)
+    if lab.engine is not None:
+        return play_by(lab.engine, *common, context=config.context, temperature=config.temperature, chances=own)
+    with shard.put_together(lab.policy.model):
+        return play(
             lab.policy,
-            taskset,
-            grader,
-            lab.codec,
-            asked,
+            *common,
             context=config.context,
             generator=generator,
             temperature=config.temperature,
             word_dropout=config.rollout_word_dropout,
             at_once=config.lockstep,
+            chances=own,
         )
-    if lab.replay is None:
-        return played, {}
-    again = played[config.episodes - len(here) - len(away) :]
-    return played, {"replayed": len(again), "replayed_success": rollout_metrics(again)["success"]}
 
 
 def jobs(lab: Lab, iteration: int) -> list[tuple[str, int]]:
@@ -185,6 +215,12 @@ def jobs(lab: Lab, iteration: int) -> list[tuple[str, int]]:
     return [(task, iteration * config.samples_per_task + k) for task in chosen for k in range(config.samples_per_task)]
 
 
+def chances(config: Config, iteration: int) -> list[random.Random]:
+    """What each episode of an iteration draws from; none where they draw from one generator."""
+    own = range(config.episodes) if config.noise == "episode" else ()
+    return [random.Random(f"{config.seed}/{iteration}/{number}") for number in own]
+
+
 def advantages(
     lab: Lab, tapes: Sequence[Tape], iteration: int, generator: torch.Generator
 ) -> tuple[list[Sample], dict[str, Any]]:
@@ -196,38 +232,28 @@ def advantages(
         totals = [sum(tape.rewards) for tape in tapes]
         for tape, other in zip(tapes, order, strict=True):
             rewards[id(tape)] = [0.0] * (len(rewards[id(tape)]) - 1) + [totals[other]]
-    drift, kl_sum, samples = 0.0, 0.0, []
-    for part in microbatches([t for t in tapes if rewards[id(t)]], config.microbatch):
-        batch = collate(part, lab.codec.size, lab.codec.pad, lab.policy.device)
-        lab.policy.eval()
-        with torch.no_grad():
-            now = score(lab.policy, batch, temperature=config.temperature)
-            warm = lab.reference.logprob(batch, temperature=config.temperature) if config.kl_warm else now.logprob
-        old = torch.tensor([tape.logprobs[p] for tape in part for p in tape.actions()], device=lab.policy.device)
-        drift = max(drift, float((old - now.logprob).abs().max()))
-        kl = losses.k1(now.logprob, warm)
-        kl_sum += float(kl.sum())
+    kl_sum, samples, sampled = 0.0, list[Sample](), list[torch.Tensor]()
+    parts = microbatches([t for t in tapes if rewards[id(t)]], config.microbatch)
+    mine = [(judged(lab, part), counts) for part, counts in shard.rounds(parts, lab.policy.model)]
+    found = team.gathered([now for now, counts in mine if counts])
+    device = lab.policy.device
+    for part, now in zip(parts, found, strict=True):
+        sampled.append(torch.tensor([tape.logprobs[p] for tape in part for p in tape.actions()]))
+        old = (sampled[-1] if lab.engine is None else now.logprob).to(device)
+        weight = None if lab.engine is None else losses.importance(old, sampled[-1].to(device), cap=IMPORTANCE_CAP)
+        kl_sum += float(now.kl.sum())
         start = 0
         for line, tape in enumerate(part):
             here = slice(start, start + len(rewards[id(tape)]))
             start = here.stop
-            paid = [r - config.kl_warm * float(k) for r, k in zip(rewards[id(tape)], kl[here], strict=True)]
+            paid = [r - config.kl_warm * float(k) for r, k in zip(rewards[id(tape)], now.kl[here], strict=True)]
             values = [float(v) for v in now.value[here]]
             last = float(now.last_value[line]) if tape.truncated else 0.0
-            adv, target = estimate(config, tape, paid, values, last)
-            samples.append(
-                Sample(
-                    tape,
-                    old[here],
-                    now.value[here],
-                    torch.tensor(adv, device=old.device),
-                    torch.tensor(target, device=old.device),
-                )
-            )
-    first = iteration == 0 or not lab.log.started
-    allowed = STEP_ZERO_TOLERANCE if config.model == SMALL else STEP_ZERO_LANGUAGE_MODEL
-    if first and drift > allowed and lab.policy.exact:
-        raise StageError(f"rollout and training disagree about log-probabilities by {drift:.1e} (allowed {allowed:.0e})")
+            adv, target = (torch.tensor(made, device=device) for made in estimate(config, tape, paid, values, last))
+            importance = None if weight is None else weight[here]
+            samples.append(Sample(tape, old[here], now.value[here].to(device), adv, target, importance))
+    apart = (torch.cat(sampled) - torch.cat([now.logprob for now in found])).abs()
+    check_agreement(lab, apart, first=iteration == 0 or not lab.log.started)
     if config.advantage == "group":
         base = group_baseline([sum(s.tape.rewards) for s in samples], [s.tape.task_id for s in samples])
         for sample, value in zip(samples, base, strict=True):
@@ -237,8 +263,10 @@ def advantages(
     raw_mean, raw_std = float(everything.mean()), float(everything.std(unbiased=False))
     for sample, white in zip(samples, losses.whiten(everything).split([len(s.advantage) for s in samples]), strict=True):
         sample.advantage = white
+    weights = [s.weight for s in samples if s.weight is not None]
     return samples, {
-        "logprob_drift": drift,
+        "logprob_drift": float(apart.max()),
+        **({"importance_mean": float(torch.cat(weights).mean())} if weights else {}),
         "kl_warm": kl_sum / len(everything),
         "advantage_mean": raw_mean,
         "advantage_std": raw_std,
@@ -278,20 +306,21 @@ def update(lab: Lab, samples: Sequence[Sample], iteration: int, generator: torch
             count = sum(len(s.advantage) for s in chosen)
             lab.optimizer.zero_grad(set_to_none=True)
             totals = {"policy_loss": 0.0, "value_loss": 0.0, "entropy": 0.0, "clip_fraction": 0.0, "k3": 0.0}
-            for part in microbatches([s.tape for s in chosen], config.microbatch):
-                loss = minibatch_loss(lab, [by_tape[id(t)] for t in part], only_value, totals)
-                (loss / count).backward()
+            for part, counts in shard.rounds(microbatches([s.tape for s in chosen], config.microbatch), lab.policy.model):
+                loss = minibatch_loss(lab, [by_tape[id(t)] for t in part], only_value, totals if counts else dict(totals))
+                (loss / count if counts else 0.0 * loss).backward()
+            totals = team.sums(totals)
             k3 = totals["k3"] / count
             stopped = not only_value and k3 > config.kl_stop
             if stopped:
                 break
-            norm = float(torch.nn.utils.clip_grad_norm_(lab.policy.actor_parameters(), config.grad_clip))
-            norm += float(torch.nn.utils.clip_grad_norm_(lab.policy.value.parameters(), config.grad_clip))
+            shard.add_gradients(lab.policy)
+            norm = shard.clip_gradients(lab.policy.actor_parameters(), config.grad_clip)
+            norm += shard.clip_gradients(lab.policy.value.parameters(), config.grad_clip)
             if not math.isfinite(norm) or not all(math.isfinite(v) for v in totals.values()):
-                last = checkpoint.steps(lab.folder)
                 raise StageError(
                     f"iteration {iteration + 1}: loss or gradient is not finite; "
-                    f"the checkpoint {lab.folder}/step_{last[-1]} is whole; try a lower --lr"
+                    f"{checkpoint.newest(lab.folder)} is whole; try a lower --lr"
                 )
             lab.optimizer.step()
             steps += 1
@@ -318,6 +347,8 @@ def minibatch_loss(lab: Lab, part: Sequence[Sample], only_value: bool, totals: d
     per_token, held = losses.policy_loss(
         scores.logprob, old, advantage, clip_low=config.clip_low, clip_high=config.clip_high, dual_clip=config.dual_clip
     )
+    if part[0].weight is not None:
+        per_token = per_token * torch.cat([s.weight for s in part if s.weight is not None])
     value = losses.value_loss(
         scores.value, torch.cat([s.old_value for s in part]), torch.cat([s.target for s in part]), clip=config.value_clip
     )
@@ -336,7 +367,7 @@ def minibatch_loss(lab: Lab, part: Sequence[Sample], only_value: bool, totals: d
 def parsed(argv: Sequence[str] | None) -> Config:
     """The settings on the command line; for a language model, with its own defaults where a flag was not given."""
     config = tyro.cli(Annotated[Config, tyro.conf.arg(name="")], prog=PROGRAM, args=argv)
-    if not (other := defaults(config.model, config.lora_rank)):
+    if not (other := defaults(config.model, config.lora_rank, config.engine)):
         return config
     base = Config(taskset=tyro.MISSING, **other)
     config = tyro.cli(Annotated[Config, tyro.conf.arg(name="")], prog=PROGRAM, args=argv, default=base)
@@ -346,8 +377,12 @@ def parsed(argv: Sequence[str] | None) -> Config:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    config = parsed(argv)
-    folder = train(config)
+    with team.joined():
+        config = parsed(argv)
+        folder = train(config)
+        ended_first = team.writes()
+    if not ended_first:
+        return 0
     if config.evaluate:
         from training.evaluate import evaluate_run
 

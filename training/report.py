@@ -15,6 +15,7 @@ from typing import Any
 from schemas.episode import RefusalKind
 from schemas.errors import StageError
 from schemas.files import read_json, write_json, write_text
+from training import team
 from training.plots import plot_run
 from training.rollout import Played, action_mix
 
@@ -37,21 +38,28 @@ class MetricsLog:
                 out.append(json.loads(line))
         return out
 
+    @team.by_one
     def cut(self, step: int) -> None:
         """Keeps the rows up to iteration `step`."""
         rows = [row for row in self.rows() if row["iteration"] <= step]
         write_text(self.path, "".join(json.dumps(row) + "\n" for row in rows))
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Adds a row; a number that is not finite is written as null. Raises StageError where the disk is full."""
+        """Adds a row, where this process writes."""
+        self.started = True
+        self._append(row)
+
+    @team.by_one
+    def _append(self, row: Mapping[str, Any]) -> None:
+        """A number that is not finite is written as null. Raises StageError where the disk is full."""
         clean = {k: (None if isinstance(v, float) and not math.isfinite(v) else v) for k, v in row.items()}
         try:
             with self.path.open("a", encoding="utf-8") as handle:
                 handle.write(json.dumps(clean) + "\n")
         except OSError as error:
             raise StageError(f"cannot write {self.path}: {error.strerror}") from error
-        self.started = True
 
+    @team.by_one
     def write_csv(self) -> None:
         """metrics.csv with every column that any row has."""
         rows = self.rows()

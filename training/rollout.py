@@ -6,6 +6,7 @@ cache. Where all rows have several tokens queued, they are fed in one pass.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -54,6 +55,8 @@ class Row:
     over: bool = False
     refusals: int = 0
     token_limit: bool = False
+    chance: random.Random | None = None
+    """What this episode alone draws from; None: all rows draw from one generator."""
 
     def open(self, observation: Observation) -> None:
         self._read(observation, "opening", -1)
@@ -129,13 +132,15 @@ def play(
     at_once: int = 0,
     agent: str = "policy",
     tick: Callable[[int], None] | None = None,
+    chances: Sequence[random.Random] = (),
 ) -> list[Played]:
     """Plays each (task id, episode seed) once, in lockstep, and returns the episodes in the order of `jobs`; at most
     `at_once` of them together (0: all).
 
     A share `word_dropout` of the words of texts is not read (by episode seed).
     `tick` is told after each step how many episodes have ended in it.
-    Sampling draws from `generator` in row order, so the same generator state, policy and jobs give the same episodes.
+    Sampling draws from `generator` in row order, so the same generator state, policy and jobs give the same episodes; or, with
+    `chances`, one for each job, from the episode's own, so that it is the same episode whatever is played beside it.
     """
     if at_once and len(jobs) > at_once:
         out: list[Played] = []
@@ -143,9 +148,12 @@ def play(
             out += play(
                 policy, taskset, grader, codec, jobs[start : start + at_once], context=context, generator=generator,
                 greedy=greedy, temperature=temperature, word_dropout=word_dropout, agent=agent, tick=tick,
+                chances=chances[start : start + at_once],
             )  # fmt: skip
         return out
     rows = [open_row(taskset, grader, codec, task_id, seed, context, word_dropout) for task_id, seed in jobs]
+    for row, chance in zip(rows, chances, strict=bool(chances)):
+        row.chance = chance
     policy.eval()
     cache = policy.new_cache()
     active = [row for row in rows if not row.over]
@@ -174,7 +182,7 @@ def play(
                     going_on = torch.tensor(keep, device=policy.device)
                     hidden = hidden[going_on]
                     cache.batch_select_indices(going_on)
-    return [_played(row, agent) for row in rows]
+    return [finished(row, agent) for row in rows]
 
 
 def _unheard(finished: int) -> None:
@@ -215,7 +223,8 @@ def _sample(
     logprobs = masked_logprobs(logits / temperature, mask.to(device) if mask is not None else None)
     if logprobs.shape[1] <= DENSE:
         logprobs = logprobs.cpu()
-    chosen = logprobs.argmax(-1) if greedy else drawn(logprobs, generator)
+    chances = [row.chance.random() for index in due if (row := active[index]).chance is not None]
+    chosen = logprobs.argmax(-1) if greedy else drawn(logprobs, chances or generator)
     picked = logprobs.gather(1, chosen[:, None]).squeeze(1).cpu()
     chosen = chosen.cpu()
     tokens = chosen if columns is None else columns[chosen]
@@ -224,12 +233,16 @@ def _sample(
         active[index].settle()
 
 
-def drawn(logprobs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """One id (N,) of each row. Rows of a whole large vocabulary stay where they are: only the chance comes from the CPU."""
-    if logprobs.shape[1] <= DENSE:
-        return torch.multinomial(logprobs.exp(), 1, generator=generator).squeeze(1)
+def drawn(logprobs: torch.Tensor, by: torch.Generator | Sequence[float]) -> torch.Tensor:
+    """One id (N,) of each row, by a generator or by a chance in [0, 1) for each. Rows of a whole large vocabulary stay where they
+    are: only the chance comes from the CPU."""
+    if isinstance(by, torch.Generator) and logprobs.shape[1] <= DENSE:
+        return torch.multinomial(logprobs.exp(), 1, generator=by).squeeze(1)
     up_to = logprobs.double().exp().cumsum(-1)
-    chance = torch.rand((len(up_to), 1), generator=generator, dtype=torch.float64).to(up_to.device)
+    if isinstance(by, torch.Generator):
+        chance = torch.rand((len(up_to), 1), generator=by, dtype=torch.float64).to(up_to.device)
+    else:
+        chance = torch.tensor(by, dtype=torch.float64, device=up_to.device)[:, None]
     return torch.searchsorted(up_to, chance * up_to[:, -1:], right=True).squeeze(1).clamp(max=up_to.shape[1] - 1)
 
 
@@ -251,7 +264,7 @@ def _logits(
     )
 
 
-def _played(row: Row, agent: str) -> Played:
+def finished(row: Row, agent: str = "policy") -> Played:
     row.tape.seal()
     return Played(row.tape, row.episode.trace(agent), row.refusals, row.token_limit)
 

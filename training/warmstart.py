@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from schemas.errors import StageError
+from training import shard, team
 from training.policy import Policy, action_count, collate, microbatches, score
 from training.tape import Tape
 
@@ -109,13 +110,15 @@ def imitation_step(
     log-likelihood in nats, or None, without a step, where it is not finite."""
     optimizer.zero_grad(set_to_none=True)
     tokens, total = action_count(tapes), 0.0
-    for few in microbatches(tapes, part):
+    for few, counts in shard.rounds(microbatches(tapes, part), policy.model):
         loss = -score(policy, collate(few, vocabulary_size, pad, policy.device)).logprob.sum()
-        (loss / tokens).backward()
-        total += float(loss.detach())
+        (loss / tokens if counts else 0.0 * loss).backward()
+        total += float(loss.detach()) if counts else 0.0
+    total = team.sums({"loss": total})["loss"]
     if not math.isfinite(total):
         return None
-    torch.nn.utils.clip_grad_norm_(policy.actor_parameters(), clip)
+    shard.add_gradients(policy)
+    shard.clip_gradients(policy.actor_parameters(), clip)
     optimizer.step()
     return total
 
@@ -124,14 +127,18 @@ def imitation_step(
 def judge(policy: Policy, tapes: Sequence[Tape], *, vocabulary_size: int, pad: int, batch: int) -> tuple[float, float]:
     """(mean negative log-likelihood, accuracy) of action tokens; (NaN, NaN) without tapes."""
     policy.eval()
-    loss, right, count = 0.0, 0, 0
-    for part in microbatches(tapes, batch):
+    totals = {"loss": 0.0, "right": 0.0, "count": 0.0}
+    for part, counts in shard.rounds(microbatches(tapes, batch), policy.model):
         data = collate(part, vocabulary_size, pad, policy.device)
         scores = score(policy, data)
-        loss -= float(scores.logprob.sum())
-        right += int((scores.likeliest == data.targets).sum())
-        count += len(data.targets)
-    return (loss / count, right / count) if count else (math.nan, math.nan)
+        if not counts:
+            continue
+        totals["loss"] -= float(scores.logprob.sum())
+        totals["right"] += int((scores.likeliest == data.targets).sum())
+        totals["count"] += len(data.targets)
+    totals = team.sums(totals)
+    count = totals["count"]
+    return (totals["loss"] / count, totals["right"] / count) if count else (math.nan, math.nan)
 
 
 def _groups(tapes: Sequence[Tape], size: int, generator: torch.Generator) -> list[list[Tape]]:
