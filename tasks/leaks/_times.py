@@ -61,22 +61,31 @@ _EPOCH = re.compile(r"(?<![\w.,+-])(?P<s>(?:1[2-9]|20)\d{8})(?P<f>\d{3}|\d{6}|\d
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[167][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b", _FLAGS)
 _ULID = re.compile(r"(?<![\w])0[0-9A-HJKMNP-TV-Z]{25}(?![\w])")
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_ANY = re.compile(r"\d\d|-[167][0-9a-fA-F]{3}-|0[0-9A-Z]{25}")
 _QUICK = re.compile(
-    r"(?:19|20)\d\d|1[2-9]\d{8}|\d\d?[-/.]\d\d?[-/.]\d\d|'\d\d|[0-9a-f]{4}-[167][0-9a-f]{3}-|0[0-9A-Z]{25}", _FLAGS
+    r"[-'\d](?:(?<=1)(?:9\d\d|[2-9]\d{8})|(?<=2)0\d\d|(?<=\d)\d?[-/.]\d\d?[-/.]\d\d|(?<=')\d\d|"
+    r"(?<=[0-9a-f]{4}-)[167][0-9a-f]{3}-|(?<=0)[0-9A-Z]{25})",
+    _FLAGS,
 )
-_NUMBER = re.compile(r"(?<=[^\W\d_]{3})\W{0,3}\d\d")
+"""Begins with one character of a few, so that the search skips over all others."""
+_NUMBER = re.compile(r"\d(?:" + "|".join(rf"(?<=[^\W\d_]{{3}}{between}\d)" for between in ("", r"\W", r"\W\W", r"\W\W\W")) + r")\d")
+"""Two digits behind a word, at most three characters between."""
 _MONTH_BEFORE = re.compile(rf"(?:{_MONTH})$", _FLAGS)
 _BEFORE = max(map(len, _MONTHS))
+_ENDS = frozenset(name[-3:] for name in _MONTHS)
 
 
 def may_hold_times(text: str) -> bool:
     """False where nothing is a year, a date of three numbers, a month before a number, an epoch or an id made of a time."""
-    if not _ANY.search(text):
-        return False
-    return _QUICK.search(text) is not None or any(
-        _MONTH_BEFORE.search(text[max(0, number.start() - _BEFORE) : number.start()]) for number in _NUMBER.finditer(text)
-    )
+    return _QUICK.search(text) is not None or any(_month_before(text, number.start()) for number in _NUMBER.finditer(text))
+
+
+def _month_before(text: str, at: int) -> bool:
+    while not text[at - 1].isalnum():
+        at -= 1
+    end = text[at - 3 : at]
+    # Another alphabet's letter may count as a small or capital one of ours: such ends are left to the pattern.
+    likely = end.lower() in _ENDS or not end.isascii()
+    return likely and _MONTH_BEFORE.search(text[max(0, at - _BEFORE) : at]) is not None
 
 
 _GREGORIAN = datetime(1582, 10, 15, tzinfo=UTC)

@@ -16,8 +16,8 @@ from tasks.leaks._states import KEPT_TASKS, nested, once
 from tasks.leaks._times import instant
 from tasks.leaks._types import Finding, LeakInput
 
-TOKEN = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
-"""An identity as deid writes it."""
+TOKEN = re.compile(r"[A-Z](?<!\w.)[A-Z]*(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?\b")
+"""An identity as deid writes it. Its first letter stands first in the pattern, so that the search skips to capitals."""
 _ROLE = re.compile(r"_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL)$")
 _TYPE = re.compile(r"_[0-9A-F]{8}.*")
 _WORD = re.compile(r"\w+")
@@ -136,7 +136,7 @@ def _words(text: str) -> list[str]:
 def grams(text: str, size: int) -> set[tuple[str, ...]]:
     """Runs of `size` words."""
     found = words(text)
-    return {tuple(found[i : i + size]) for i in range(len(found) - size + 1)}
+    return {*zip(*[found[i:] for i in range(size)], strict=False)}
 
 
 def bare(token: str) -> str:
