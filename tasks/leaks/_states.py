@@ -9,10 +9,10 @@ from __future__ import annotations
 import marshal
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import compress
+from itertools import compress, count, repeat
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from schemas.task import TaskSpec
@@ -105,9 +105,10 @@ class Column:
     the only one that holds words; the name of its type for what is no text."""
     fields: tuple[str, ...]
     """Of ids: the names of the rows' fields, those that hold an empty list or object too; one column a shape of row."""
-    numbers: list[int]
-    """Of the rows; one that has several values here stands more than once."""
-    values: list[Any]
+    numbers: Any
+    """(values,) of the rows, int32; one that has several values here stands more than once."""
+    places: Any
+    """(values,) where each value stands in `different`."""
     different: list[Any]
 
     @property
@@ -129,12 +130,30 @@ HOLDERS = ("dict", "list", "wrapped")
 """Sorts of what something stands in: a text with another inside is "wrapped"."""
 _PSEUDONYM = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?")
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?")
+_PSEUDONYMS, _INSTANTS = (re.compile(rf"^{one.pattern}$", re.MULTILINE) for one in (_PSEUDONYM, _INSTANT))
 _sorts: dict[str, str] = {}
 
 
-def is_token(text: str) -> bool:
-    """True for a pseudonym as a whole, whoever it is of."""
-    return _sort(text) == "token"
+def tokens_in(texts: Collection[str]) -> set[str]:
+    """Those of the texts that are a pseudonym as a whole, whoever it is of."""
+    return _lines(_PSEUDONYMS, texts)
+
+
+def _lines(whole: re.Pattern[str], texts: Collection[str]) -> set[str]:
+    """The texts that are a whole line of the pattern, which goes over no end of a line: one search for all of them."""
+    found = set(whole.findall("\n".join(texts)))
+    return found if len(found) == len(texts) else found.intersection(texts)
+
+
+def _sorts_of(values: Sequence[Any]) -> list[str]:
+    """What each value is as a whole: pseudonyms and instants, as most texts are, are told all at once."""
+    texts = {value for value in values if isinstance(value, str)}
+    found = dict.fromkeys(tokens_in(texts), "token")
+    if len(found) < len(texts):
+        found |= dict.fromkeys(_lines(_INSTANTS, texts), "stamp")
+    for text in texts.difference(found) if len(found) < len(texts) else ():
+        found[text] = _sort(text)
+    return [found[value] if isinstance(value, str) else type(value).__name__ for value in values]
 
 
 def _sort(value: Any) -> str:
@@ -232,11 +251,10 @@ def _columns(numbers: list[int]) -> list[Column]:
     columns = []
     places: dict[tuple[str, str, str], dict[tuple[str, str, str], tuple[list[int], list[Any]]]] = {}
     for (system, kind, fields), here in shapes.items():
-        ids = [_rows[number].record_id for number in here]
-        columns.append(Column(system, kind, "", "", "", "id", fields, here, ids, list(dict.fromkeys(ids))))
+        columns.append(_column((system, kind, "", "", "", "id", fields), here, [_rows[number].record_id for number in here]))
         for field, held in zip(fields, zip(*[_rows[number].values.values() for number in here], strict=True), strict=True):
             cells = places.setdefault((system, kind, field), defaultdict(lambda: ([], [])))
-            sorts = [*map(_sort, held)]
+            sorts = _sorts_of(held)
             for sort in dict.fromkeys(sorts):
                 chosen = [one == sort for one in sorts]
                 if sort not in HOLDERS:
@@ -250,8 +268,17 @@ def _columns(numbers: list[int]) -> list[Column]:
                         cell[0].append(number)
                         cell[1].append(scalar)
     for place, cells in places.items():
-        columns += [Column(*place, *cell, (), *held, list(dict.fromkeys(held[1]))) for cell, held in cells.items()]
+        columns += [_column((*place, *cell, ()), *held) for cell, held in cells.items()]
     return columns
+
+
+def _column(about: tuple[str, str, str, str, str, str, tuple[str, ...]], numbers: list[int], values: list[Any]) -> Column:
+    import numpy as np
+
+    different = dict.fromkeys(values)
+    place = dict(zip(different, count(), strict=False))
+    places = np.fromiter(map(place.__getitem__, values), dtype=np.int32, count=len(values))
+    return Column(*about, np.array(numbers, dtype=np.int32), places, list(different))
 
 
 def once(make: Callable[[S], T]) -> Callable[[S], T]:
@@ -336,9 +363,9 @@ class Parts(Generic[T]):
 
         index = _index(self._data)
         for column, held in _told(index, self._look):
-            for number, value in zip(column.numbers, column.values, strict=True):
-                if value in held:
-                    self._of_row[number] += held[value]
+            tells = np.array([value in held for value in column.different], dtype=bool)[column.places]
+            for number, place in zip(column.numbers[tells].tolist(), column.places[tells].tolist(), strict=True):
+                self._of_row[number] += held[column.different[place]]
         matters = np.zeros(len(_rows), dtype=bool)
         matters[list(self._of_row)] = True
         places = np.flatnonzero(matters[index.numbers])
@@ -362,10 +389,10 @@ class Marks(Generic[T]):
         queries: dict[int, str] = {}
         for column in index.columns:
             if column.sort == "id":
-                queries.update(dict.fromkeys(column.numbers, column.system) if _is_query(column.fields) else {})
+                queries.update(dict.fromkeys(column.numbers.tolist(), column.system) if _is_query(column.fields) else {})
             elif (one := mark(column)) is not None:
                 bit = 1 << self._marks.setdefault(one, len(self._marks))
-                for number in column.numbers:
+                for number in column.numbers.tolist():
                     marked[number] |= bit
         kinds: dict[tuple[int, str | None], int] = {}
         numbered = np.array([kinds.setdefault((bits, queries.get(n)), len(kinds)) for n, bits in enumerate(marked)], dtype=int)
@@ -385,21 +412,34 @@ class Marks(Generic[T]):
         return [one for one, place in self._marks.items() if held >> place & 1]
 
 
-def after(
-    data: LeakInput, cuts: Sequence[datetime], look: Callable[[Column], Look[tuple[datetime, T]] | None]
-) -> Iterator[list[T]]:
+class Dated(NamedTuple, Generic[T]):
+    """What a check is told by the values of a column, each thing with its instant."""
+
+    latest: Mapping[Any, float]
+    """Value -> the latest of its instants in seconds, or something later; only the values that say any."""
+    of: Callable[[Any], Sequence[tuple[datetime, T]]]
+    """(instant in UTC, what is of it) of such a value; asked where the instant may be after a cut."""
+
+
+def dated(values: Iterable[Any], of: Callable[[Any], Sequence[tuple[datetime, T]]]) -> Dated[T]:
+    """As each of the values says."""
+    held = {value: said for value in values if (said := of(value))}
+    return Dated({value: max([at.timestamp() for at, _ in said]) for value, said in held.items()}, held.__getitem__)
+
+
+def after(data: LeakInput, cuts: Sequence[datetime], look: Callable[[Column], Dated[T] | None]) -> Iterator[list[T]]:
     """For each task what its state holds of an instant after its cut (in UTC), the recorded queries of declared systems left out.
 
-    `look`: how to tell (instant in UTC, what is of it) of a column's values. Of a part that holds nothing so late no row is read.
+    `look`: what is told by a column's values, None where nothing is. Of a part that holds nothing so late no row is read.
     """
     import numpy as np
 
     index = _index(data)
-    columns = list(_told(index, look))
+    columns = [(column, said) for column in index.columns if (said := look(column)) is not None and said.latest]
     latest = np.full(len(_rows), -np.inf)
-    for column, held in columns:
-        seconds = {value: max([at.timestamp() for at, _ in said]) for value, said in held.items()}
-        np.maximum.at(latest, column.numbers, [seconds.get(value, -np.inf) for value in column.values])
+    for column, said in columns:
+        seconds = np.array([*map(said.latest.get, column.different, repeat(-np.inf))])
+        np.maximum.at(latest, column.numbers, seconds[column.places])
     of_parts = np.maximum.reduceat(latest[index.numbers], index.starts).tolist() if index.digests else []
     of_part = dict(zip(index.digests, of_parts, strict=True))
     late: list[list[int]] = []
@@ -409,9 +449,9 @@ def after(
         rows = [number for numbers in parts for number in numbers[latest[numbers] > least].tolist()]
         late.append([number for number in rows if not recorded(_rows[number], skipped)])
     of_row: dict[int, list[tuple[datetime, T]]] = {number: [] for rows in late for number in rows}
-    for column, held in columns if of_row else ():
-        for number, value in zip(column.numbers, column.values, strict=True):
-            if number in of_row:
-                of_row[number] += held.get(value, ())
+    for column, said in columns if of_row else ():
+        for number, place in zip(column.numbers.tolist(), column.places.tolist(), strict=True):
+            if number in of_row and (value := column.different[place]) in said.latest:
+                of_row[number] += said.of(value)
     for rows, cut in zip(late, cuts, strict=True):
         yield [what for number in rows for at, what in of_row[number] if at > cut]

@@ -67,7 +67,9 @@ _QUICK = re.compile(
     _FLAGS,
 )
 """Begins with one character of a few, so that the search skips over all others."""
-_NUMBER = re.compile(r"\d(?:" + "|".join(rf"(?<=[^\W\d_]{{3}}{between}\d)" for between in ("", r"\W", r"\W\W", r"\W\W\W")) + r")\d")
+_NUMBER = re.compile(
+    r"\d(?:" + "|".join(rf"(?<=[^\W\d_]{{3}}{between}\d)" for between in ("", r"\W", r"\W\W", r"\W{3}")) + r")\d"
+)
 """Two digits behind a word, at most three characters between."""
 _MONTH_BEFORE = re.compile(rf"(?:{_MONTH})$", _FLAGS)
 _BEFORE = max(map(len, _MONTHS))

@@ -6,10 +6,10 @@ A pseudonym counts in any case and with any separator, and by its digits alone; 
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 from tasks.leaks._plant import with_text
-from tasks.leaks._states import TEXTS, Column, Look, after, is_token, once
+from tasks.leaks._states import TEXTS, Column, Dated, after, dated, once, tokens_in
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import TOKEN, Found, Texts, bare, fact_texts, must_instant, prompt_texts, shared_texts
 
@@ -18,6 +18,8 @@ _LOOSE = re.compile(
 )
 _DIGITS = re.compile(r"[0-9A-Fa-f]{8}")
 """What every pseudonym holds."""
+_ALONE = re.compile(r"[0-9A-Fa-f](?<![0-9A-Fa-f]{2})[0-9A-Fa-f]{7}(?![0-9A-Fa-f])")
+"""The same as a pseudonym may hold it in a text."""
 FEWEST = 4
 """Characters of the shortest identifier."""
 _WORD = re.compile(r"[\w][\w.\-/#]*[\w]")
@@ -31,17 +33,31 @@ def run(data: LeakInput) -> list[Finding]:
     digits: dict[str, tuple[datetime, str]] = {}
     others: dict[str, str] = {}
     tokens: dict[str, datetime] = {}
+    latest: dict[str, datetime] = {}
+    pseudonyms = tokens_in(first)
     for name, at in first.items():
-        if is_token(name):
+        if name in pseudonyms:
             tokens[name] = at
             tail = name[-8:] if _DIGITS.fullmatch(name.rpartition("_")[2]) else bare(name)[-8:]
             # The same digits under another type are another identity: alone they tell only what all of them tell.
             if tail not in digits or at < digits[tail][0]:
                 digits[tail] = (at, name)
+            if tail not in latest or at > latest[tail]:
+                latest[tail] = at
         elif len(name) > 3:
             others[name.casefold()] = name
 
     read: dict[str, list[tuple[datetime, str]]] = {}
+    never = datetime.min.replace(tzinfo=UTC)
+    bounds: dict[str, datetime] = {}
+
+    def bound(text: str) -> datetime:
+        """No earlier than the first sight of any identifier in a text: told faster than which they are."""
+        at = bounds.get(text)
+        if at is None:
+            seen_ = [latest[one] for one in map(str.upper, _ALONE.findall(text)) if one in latest]
+            at = bounds[text] = datetime.max.replace(tzinfo=UTC) if others else max(seen_, default=never)
+        return at
 
     def named(text: str) -> list[tuple[datetime, str]]:
         """(first sight, identifier) of each identifier in a text."""
@@ -54,7 +70,7 @@ def run(data: LeakInput) -> list[Finding]:
         return held
 
     def look(text: str) -> list[tuple[datetime, str]]:
-        if not others and not _DIGITS.search(text):
+        if not others and not _ALONE.search(text):
             return []
         held = [(at, text)] if (at := _seen(first, text)) is not None else []
         for token in TOKEN.findall(text):
@@ -68,15 +84,28 @@ def run(data: LeakInput) -> list[Finding]:
             held += [(first[name], name) for word in _WORD.findall(text) if (name := others.get(word.casefold())) is not None]
         return held
 
-    def seen(column: Column) -> Look[tuple[datetime, tuple[str, str]]] | None:
+    seconds = {name: at.timestamp() for name, at in tokens.items()}
+
+    def seen(column: Column) -> Dated[tuple[str, str]] | None:
         """(first sight, (path, identifier)) of the identifiers in a value, and in the keys above it."""
         path = column.path
         above = [(at, (path, name)) for key in column.inner.split("/") for at, name in named(key)]
         if column.sort in ("id", "token", "text") or (others and column.sort in TEXTS):
-            return lambda text: above + [(at, (path, name)) for at, name in named(text)]
+
+            def of(text: str) -> list[tuple[datetime, tuple[str, str]]]:
+                return above + [(at, (path, name)) for at, name in named(text)]
+
+            if above or others:
+                return dated(column.different, of)
+            # Nearly all are pseudonyms, whose first sight is known.
+            known = {text: seconds[text] for text in column.different if text in seconds}
+            rest = dated([text for text in column.different if text not in known], of)
+            return Dated({**known, **rest.latest}, of)
         if others and column.sort in ("int", "float"):
-            return lambda value: above + [(first[o], (path, o)) for o in [others.get(str(value))] if o is not None]
-        return (lambda _: above) if above else None
+            return dated(
+                column.different, lambda value: above + [(first[o], (path, o)) for o in [others.get(str(value))] if o is not None]
+            )
+        return dated(column.different, lambda _: above) if above else None
 
     @once
     def shared_names(texts: Texts) -> list[tuple[datetime, str, str]]:
@@ -86,13 +115,13 @@ def run(data: LeakInput) -> list[Finding]:
     for task, cut, in_state in zip(data.tasks, cuts, after(data, cuts, seen), strict=True):
         said = [("opening", name) for name in (task.opening.requester_id, task.opening.requester_name, task.opening.contact)]
         said += [("opening", task.opening.record.record_id), *prompt_texts(task)]
-        late = {*in_state, *((path, name) for path, text in said for at, name in named(text) if at > cut)}
+        late = {*in_state, *((path, name) for path, text in said if bound(text) > cut for at, name in named(text) if at > cut)}
         # The requester may bring up what is new; what is first seen after the case was closed nobody could tell in it.
         closed = data.closed_at.get(task.task_id)
         if closed is not None:
             end = must_instant(closed, f"{task.task_id}.closed_at")
             told = [*fact_texts(task), *(("requester/facts/question", fact.question) for fact in task.requester.facts)]
-            late |= {(path, name) for path, text in told for at, name in named(text) if at > end}
+            late |= {(path, name) for path, text in told if bound(text) > end for at, name in named(text) if at > end}
         late |= {(path, name) for at, path, name in shared_names(shared_texts(data, task)) if at > cut}
         for path, name in late:
             found.add(path, f"{_kind(name)} first seen after the cut", [task.task_id])

@@ -10,14 +10,14 @@ requester, by the records, named that day. A month alone is no time: it may hold
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any
 
 from schemas.task import TaskSpec
 from tasks.leaks._plant import with_field
-from tasks.leaks._states import Column, Look, after, declared_systems, nested, once, recorded, rows_of, state_leaves
+from tasks.leaks._states import Column, Dated, after, dated, declared_systems, nested, once, recorded, rows_of, state_leaves
 from tasks.leaks._times import NO_ZONE, Time, instant, may_hold_times, stamps, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import MESSAGES, Found, Texts, fact_texts, must_instant, prompt_texts, shared_texts
@@ -40,6 +40,7 @@ PROSE = 40
 """Characters from which a value of a state is a text that somebody wrote, and not a stamp."""
 STAMP = re.compile(r"(?<![\w-])\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ(?![\w.:,+-])")
 """As systems write them; with nothing around that could make another time of it."""
+STAMPED = len("2025-01-31T12:00:00Z")
 STEP = timedelta(minutes=5)
 """How far an episode's own clock may run with each step: what its calls wrote carries that time."""
 
@@ -48,24 +49,30 @@ def run(data: LeakInput) -> list[Finding]:
     found = Found("late_time")
     fields = data.code_book.fields
     planned = {name for name, rule in fields.items() if rule.planned_future}
-    dated = {name for name, rule in fields.items() if rule.type in ("time", "date")}
+    dated_fields = {name for name, rule in fields.items() if rule.type in ("time", "date")}
 
     known = data.first_seen
     spoken = {task.opening.record.kind for task in data.tasks}  # a request's own kind: its texts are people's words
 
-    def times(column: Column) -> Look[tuple[datetime, tuple[str, Time]]] | None:
+    def times(column: Column) -> Dated[tuple[str, Time]] | None:
         """(latest reading, (path, time)) of every time in a value, and in the keys above it; none of what is planned."""
         name, path = f"{column.system}.{column.kind}.{column.field}", column.path
         if name in planned:
             return None
         above = _latest(path, times_in(column.inner))
+        # What is an identity's pseudonym as a whole says no time, though its digits may read as one.
+        values = [value for value in column.different if value not in known]
         if column.sort == "id":
-            # What is an identity's pseudonym as a whole says no time, though its digits may read as one.
-            return lambda record_id: [] if record_id in known else _latest(path, times_in(record_id))
+            return dated(values, lambda record_id: _latest(path, times_in(record_id)))
         if column.sort in ("NoneType", "bool"):
-            return (lambda _: above) if above else None
-        is_stamp, spoken_ = name in dated, column.field == MESSAGES or column.kind in spoken
-        return lambda value: above if value in known else above + _latest(path, _times(value, is_stamp=is_stamp, spoken=spoken_))
+            return dated(column.different, lambda _: above) if above else None
+        is_stamp, spoken_ = name in dated_fields, column.field == MESSAGES or column.kind in spoken
+
+        def of(value: Any) -> list[tuple[datetime, tuple[str, Time]]]:
+            return above if value in known else above + _latest(path, _times(value, is_stamp=is_stamp, spoken=spoken_))
+
+        seconds = None if above or column.sort != "stamp" else _seconds(values)
+        return Dated(seconds, of) if seconds is not None else dated(column.different if above else values, of)
 
     @cache
     def shared_times(text: str) -> list[Time]:
@@ -147,6 +154,16 @@ def _unplanned(text: str, keys: set[str]) -> Iterator[tuple[str, Time]]:
 
 def _latest(path: str, times: Iterable[Time]) -> list[tuple[datetime, tuple[str, Time]]]:
     return [(max(time.readings), (path, time)) for time in times]
+
+
+def _seconds(stamps_: Collection[str]) -> dict[str, float] | None:
+    """Stamp -> its instant, told as `_times` tells it but faster; None where some are not written as systems write them."""
+    if not all(len(stamp) == STAMPED and stamp[-1] == "Z" for stamp in stamps_):
+        return None
+    try:
+        return dict(zip(stamps_, map(datetime.timestamp, map(datetime.fromisoformat, stamps_)), strict=True))
+    except ValueError:
+        return None
 
 
 def _times(value: Any, *, is_stamp: bool, spoken: bool) -> list[Time]:
