@@ -29,6 +29,14 @@ def parts_of(name: str) -> list[str]:
     return [part for part in _NOT_WORD.split(_CAMEL.sub(" ", name).casefold()) if part]
 
 
+def may_hold(text: str, codes: Iterable[list[str]]) -> bool:
+    """False where no code (as its parts) has all its parts in the text: that is told faster than where they stand."""
+    if not text.isascii():
+        return True  # another alphabet's letter may count as a small or capital one of ours
+    low = text.lower()
+    return any(all(part in low or not part.isascii() for part in parts) for parts in codes)
+
+
 def coined(codes: Iterable[str], *, blanks: bool = False) -> re.Pattern[str] | None:
     """Finds codes of several parts, however joined, but (unless `blanks`) not as words of a sentence; None where there are none.
 

@@ -67,9 +67,8 @@ _QUICK = re.compile(
     _FLAGS,
 )
 """Begins with one character of a few, so that the search skips over all others."""
-_NUMBER = re.compile(
-    r"\d(?:" + "|".join(rf"(?<=[^\W\d_]{{3}}{between}\d)" for between in ("", r"\W", r"\W\W", r"\W{3}")) + r")\d"
-)
+_BETWEEN = "|".join(rf"(?<=[^\W\d_]{{3}}{between}\d\d)" for between in ("", r"\W", r"\W\W", r"\W{3}"))
+_NUMBER = re.compile(rf"\d(?<![\d_]\d)\d(?:{_BETWEEN})")
 """Two digits behind a word, at most three characters between."""
 _MONTH_BEFORE = re.compile(rf"(?:{_MONTH})$", _FLAGS)
 _BEFORE = max(map(len, _MONTHS))

@@ -12,13 +12,14 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from schemas.task import TaskSpec
-from tasks.leaks._literals import coined, parts_of, plain
+from tasks.leaks._literals import coined, may_hold, parts_of, plain
 from tasks.leaks._plant import with_content, with_task
 from tasks.leaks._states import Column, Look, Parts
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Config, Found, configured
 
 _JSON_KEY = re.compile(r'"([\w .-]{3,40})\\?"\s*:')
+_LOWER = bytes(range(256)).lower()
 KEYS = frozenset(
     (
         "outcome",
@@ -117,7 +118,7 @@ def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
             named = held & {m[1] for m in _ROW_OF.finditer(text)}
             if named:
                 found.add(file, "rows of held-out tasks on the training side", sorted(named))
-        if file.endswith(LISTS) and in_text is not None and _may_hold(text, codes_) and in_text.search(text):
+        if file.endswith(LISTS) and in_text is not None and may_hold(text, codes_) and in_text.search(text):
             found.add(file, "an outcome code in a list of tasks", [])
 
     @cache
@@ -152,12 +153,6 @@ def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
                 found.add(f"task/{key}", "an outcome code among the settings of a task", [task.task_id])
 
 
-def _may_hold(text: str, codes: list[list[str]]) -> bool:
-    """False where no code has all its parts in the text: that is told faster than where they stand."""
-    low = text.casefold()
-    return any(all(part in low for part in parts) for parts in codes)
-
-
 def _amounts(data: LeakInput, found: Found) -> None:
     """Message forms hold no number that only held-out answers hold."""
     if not data.forms:
@@ -178,18 +173,25 @@ def _amounts(data: LeakInput, found: Found) -> None:
 
 def _keys_in(text: str, keys: set[str]) -> set[str]:
     """The keys of JSON in a text that are the grader's."""
+    closed_up = text.encode().translate(_LOWER, b" ._-")
+    if text.isascii() and not any(key.encode() in closed_up for key in keys):
+        return set()
     # No key goes over a brace, and many tasks hold the same objects: each is looked at once.
     return {key for part in {*text.split("{")} for key in _JSON_KEY.findall(part) if plain(key) in keys}
 
 
+@cache
+def _adapter(key: str) -> TypeAdapter[Any]:
+    return TypeAdapter(TaskSpec.model_fields[key].rebuild_annotation())
+
+
 def _beyond(key: str, raw: bytes) -> list[str]:
     """Keys of a field of a row, at any depth, that the type of a task does not know."""
-    about = TaskSpec.model_fields.get(key)
-    if about is None:
+    if key not in TaskSpec.model_fields:
         return [key]
     try:
         if b"{" in raw:
-            TypeAdapter(about.rebuild_annotation()).validate_json(raw)
+            _adapter(key).validate_json(raw)
     except ValidationError as error:
         places = [(key, *fault["loc"]) for fault in error.errors() if fault["type"] == "extra_forbidden"]
         return sorted({"/".join("*" if isinstance(step, int) else step for step in place) for place in places})

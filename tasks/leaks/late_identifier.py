@@ -99,8 +99,8 @@ def run(data: LeakInput) -> list[Finding]:
                 return dated(column.different, of)
             # Nearly all are pseudonyms, whose first sight is known.
             known = {text: seconds[text] for text in column.different if text in seconds}
-            rest = dated([text for text in column.different if text not in known], of)
-            return Dated({**known, **rest.latest}, of)
+            rest = {text: at for text in column.different if text not in known and (at := bound(text)) > never}
+            return Dated({**known, **{text: at.timestamp() for text, at in rest.items()}}, of)
         if others and column.sort in ("int", "float"):
             return dated(
                 column.different, lambda value: above + [(first[o], (path, o)) for o in [others.get(str(value))] if o is not None]

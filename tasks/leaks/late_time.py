@@ -38,7 +38,7 @@ PLANNED = re.compile(
 """What stands before a day that is still ahead."""
 PROSE = 40
 """Characters from which a value of a state is a text that somebody wrote, and not a stamp."""
-STAMP = re.compile(r"(?<![\w-])\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ(?![\w.:,+-])")
+STAMP = re.compile(r"\d(?<![\w-].)\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ(?![\w.:,+-])")
 """As systems write them; with nothing around that could make another time of it."""
 STAMPED = len("2025-01-31T12:00:00Z")
 STEP = timedelta(minutes=5)

@@ -51,7 +51,8 @@ def run(data: LeakInput) -> list[Finding]:
 
 def jaccard(left: set[tuple[str, ...]], right: set[tuple[str, ...]]) -> float:
     """|A and B| / |A or B|, in [0, 1]; 0 for two empty sets."""
-    return len(left & right) / len(left | right) if left or right else 0.0
+    both = len(left & right)
+    return both / (len(left) + len(right) - both) if left or right else 0.0
 
 
 def _text(task: TaskSpec) -> str:

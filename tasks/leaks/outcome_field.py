@@ -14,6 +14,7 @@ from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Found, fact_texts, prompt_texts
 
 HIDDEN = ("post_hoc", "never")
+BETWEEN = (":", "=", "->")
 
 
 def run(data: LeakInput) -> list[Finding]:
@@ -25,6 +26,10 @@ def run(data: LeakInput) -> list[Finding]:
     names = {name.rsplit(".", 1)[1] for name in hidden}
     telling = {plain(name) for name in names} - shown
     said = _before_value({name for name in names if plain(name) in telling and len(parts_of(name)) > 1})
+
+    def names_field(text: str) -> bool:
+        # Without what stands between a key and its value, which few texts have, none is named.
+        return said is not None and any(map(text.__contains__, BETWEEN)) and said.search(text) is not None
 
     def bad(column: Column) -> Look[tuple[str, str]] | None:
         """(path, what is wrong with it)."""
@@ -40,7 +45,7 @@ def run(data: LeakInput) -> list[Finding]:
         if said is None or column.sort != "text":
             return (lambda _: seen) if seen else None
         named = (column.path, "a text names a field that is decided by the handling")
-        return lambda text: [*seen, named] if said.search(text) else seen
+        return lambda text: [*seen, named] if names_field(text) else seen
 
     parts = Parts(data, bad)
     for task in data.tasks:
@@ -48,7 +53,7 @@ def run(data: LeakInput) -> list[Finding]:
             for path, detail in {what for _, what in part}:
                 found.add(path, detail, [task.task_id])
         for path, text in (*prompt_texts(task), *fact_texts(task)):
-            if said is not None and said.search(text):
+            if names_field(text):
                 found.add(path, "a text names a field that is decided by the handling", [task.task_id])
     return found.findings()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from tasks.leaks._literals import coined, parts_of, plain
+from tasks.leaks._literals import coined, may_hold, parts_of, plain
 from tasks.leaks._plant import with_text
 from tasks.leaks._states import Column, Look, Parts, Row, declared_systems, once
 from tasks.leaks._types import Finding, Leak, LeakInput
@@ -54,17 +54,20 @@ def run(data: LeakInput) -> list[Finding]:
     foreign = {code: meant for code in codes if (meant := _meanings(code))}
     classes = {plain(about.outcome_class) for about in data.code_book.outcomes.values()} - listed
 
+    spelled = [parts_of(code) for code in codes]
+
     @cache
     def said_by(value: str) -> list[str]:
         """ "" for an outcome code, and the labels, classes and codes that tell only the task of that outcome."""
         text = value.casefold()
         short = plain(text) if len(text) < LONGEST else ""
-        held = [""] if short in whole or (in_text is not None and in_text.search(value)) else []
+        named = may_hold(value, spelled)
+        held = [""] if short in whole or (named and in_text is not None and in_text.search(value)) else []
         if short in classes:
             held.append(f"{CLASS}{short}")
         if short in single:
             held.append(f"label {short}")
-        if spaced is not None:
+        if named and spaced is not None:
             held += [f"code {plain(m[1])}" for m in spaced.finditer(value)]
         if " " in text:
             held += [label for label in labels.values() if label in text]
@@ -166,19 +169,23 @@ def _descriptions(data: LeakInput, in_text: re.Pattern[str], found: Found) -> No
 def _episodes(data: LeakInput, in_text: re.Pattern[str], found: Found) -> None:
     """An episode's observation may repeat a code that its own earlier actions, or its rules' texts, named; no other."""
     workflows = {task.task_id: task for task in data.tasks}
+    spellings: dict[str, list[list[str]]] = {}
+    for code in data.code_book.outcomes:
+        spellings.setdefault(plain(code), []).append(parts_of(code))
+
+    def names(code: str, text: str) -> bool:
+        return may_hold(text, spellings.get(code, ())) and any(plain(m[1]) == code for m in in_text.finditer(text))
+
     for episode in data.trajectories:
         task = workflows.get(episode.task_id)
         answer = data.answers.get(episode.task_id)
         if task is None or answer is None:
             continue
-        said: set[str] = set()
+        own, said = plain(answer.outcome.code), False
         for before, text in zip(("", *episode.actions), episode.observations, strict=False):
-            said.update(plain(m[1]) for m in in_text.finditer(before))
-            for match in in_text.finditer(text):
-                if plain(match[1]) == plain(answer.outcome.code) and plain(match[1]) not in said:
-                    found.add(
-                        "trajectories/observations", "the task's own outcome code, before an action named it", [task.task_id]
-                    )
+            said = said or names(own, before)
+            if not said and names(own, text):
+                found.add("trajectories/observations", "the task's own outcome code, before an action named it", [task.task_id])
 
 
 def _meanings(code: str) -> list[int]:

@@ -17,10 +17,10 @@ def run(data: LeakInput) -> list[Finding]:
     if not any(task.policies for task in data.tasks):
         return [Finding("policy_version", "not_applicable", detail="no task has a policy")]
     # Most tasks have the same rules and policies, which are looked at once.
-    alike: dict[tuple[bytes, tuple[str, ...]], list[TaskSpec]] = {}
+    alike: dict[tuple[tuple[object, ...], tuple[str, ...]], list[TaskSpec]] = {}
     for task in data.tasks:
-        told = [(rule.id, rule.document, rule.version, rule.clause, rule.parameters, rule.sentence) for rule in task.rules]
-        alike.setdefault((marshal.dumps(told, 2), (*task.policies, *_configured(data, task))), []).append(task)
+        rules_ = tuple([(r.id, r.document, r.version, r.clause, marshal.dumps(r.parameters, 2), r.sentence) for r in task.rules])
+        alike.setdefault((rules_, (*task.policies, *_configured(data, task))), []).append(task)
     texts = _texts(data, [(digests, len(tasks)) for (_, digests), tasks in alike.items()])
     rules: Counter[tuple[str, str | None, int | None, str]] = Counter()
     for tasks in alike.values():

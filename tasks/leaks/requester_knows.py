@@ -55,12 +55,16 @@ def run(data: LeakInput) -> list[Finding]:
             # People say a few words of theirs again, and all say some alike: early is what stands there whole.
             own = {gram for gram in grams(fact.answer, SIZE) if spread[gram] < COMMON}
             exact = _exactly(fact.answer)
+            early = []
+            if own and len(said & own) >= WHOLE * len(own):
+                early.append("holds what the requester told only later")
+            if len(exact.split()) >= FEWEST and whole[exact] < COMMON and f" {exact} " in opening:
+                early.append("holds an answer that the requester gave only later")
             # Whoever wrote it in two messages, by the records, said it again: nothing was moved into the opening.
-            again = sum(f" {exact} " in f" {_exactly(text)} " for text in data.requester_turns.get(task.task_id, ())) > 1
-            if own and not again and len(said & own) >= WHOLE * len(own):
-                found.add("opening/text", "holds what the requester told only later", [task.task_id])
-            if not again and len(exact.split()) >= FEWEST and whole[exact] < COMMON and f" {exact} " in opening:
-                found.add("opening/text", "holds an answer that the requester gave only later", [task.task_id])
+            turns = data.requester_turns.get(task.task_id, ()) if early else ()
+            if sum(f" {exact} " in f" {_exactly(text)} " for text in turns) <= 1:
+                for detail in early:
+                    found.add("opening/text", detail, [task.task_id])
             if not (fact.volunteered or fact.question or fact.slots):
                 found.add("requester/facts", "no question and no slot says when it is told", [task.task_id])
             if fact.volunteered and fact.question:
