@@ -33,33 +33,48 @@ _CLOCK = (
     r"(?P<clock>\d{1,2}[:.hH]\d{2}(?:[:.]\d{2})?(?:[.,]\d+)?\s*(?:[ap]\.?m\b\.?)?|\d{1,2}\s*[ap]\.?m\b\.?)\s*" + _ZONE
 )
 _YEAR = r"(?P<y>(?:19|20)\d\d)"
+
+
+def _first(group: str, *, unless: str) -> str:
+    """A day or a year at the beginning of a pattern, none of the characters `unless` before it. What may not stand before it is
+    looked at behind its first figure, so that a search skips to figures."""
+    return {
+        "y": rf"(?P<y>(?:1(?<![{unless}]1)9|2(?<![{unless}]2)0)\d\d)",
+        "d": rf"(?P<d>\d(?<![{unless}]\d)\d?)",
+    }[group]
+
+
 _SHORT = r"(?P<y>(?:19|20)\d\d|'?\d\d)"
 _FLAGS = re.IGNORECASE
 _PATTERNS = [
-    re.compile(rf"(?<![\d-]){_YEAR}(?P<s>[-/._])(?P<m>\d\d?)(?P=s)(?P<d>\d\d?)(?:{_CLOCK})?(?!\d)", _FLAGS),
-    re.compile(rf"(?<![\d.-])(?P<d>\d\d?)(?P<s>[-/. ])\s?(?P<m>\d\d?)(?P=s)\s?{_YEAR}(?:{_CLOCK})?(?!\d)", _FLAGS),
+    re.compile(_first("y", unless=r"\d-") + rf"(?P<s>[-/._])(?P<m>\d\d?)(?P=s)(?P<d>\d\d?)(?:{_CLOCK})?(?!\d)", _FLAGS),
+    re.compile(_first("d", unless=r"\d.-") + rf"(?P<s>[-/. ])\s?(?P<m>\d\d?)(?P=s)\s?{_YEAR}(?:{_CLOCK})?(?!\d)", _FLAGS),
     re.compile(
-        rf"(?<!\d)(?P<d>\d\d?)(?:st|nd|rd|th|er|º|\.)?[\s/-]*(?:of\s+|de\s+)?(?P<n>{_MONTH})\b\.?(?:[\s/,-]|de\s|del\s)*{_SHORT}(?!\d)(?:{_CLOCK})?",
+        _first("d", unless=r"\d")
+        + rf"(?:st|nd|rd|th|er|º|\.)?[\s/-]*(?:of\s+|de\s+)?(?P<n>{_MONTH})\b\.?(?:[\s/,-]|de\s|del\s)*{_SHORT}(?!\d)"
+        rf"(?:{_CLOCK})?",
         _FLAGS,
     ),
     re.compile(rf"\b(?P<n>{_MONTH})\b[.\s/-]*(?P<d>\d\d?)(?:st|nd|rd|th)?[,\s/-]+{_YEAR}(?!\d)(?:{_CLOCK})?", _FLAGS),
     re.compile(rf"\b(?P<n>{_MONTH})\s+(?P<d>\d\d?)\s+(?P<clock>\d\d:\d\d:\d\d)\s+(?P<zone>UTC|GMT|Z)?\s*{_YEAR}", _FLAGS),
-    re.compile(rf"(?<!\d){_YEAR}[\s/-]+(?P<n>{_MONTH})\b[\s/.-]+(?P<d>\d\d?)(?!\d)(?:{_CLOCK})?", _FLAGS),
+    re.compile(_first("y", unless=r"\d") + rf"[\s/-]+(?P<n>{_MONTH})\b[\s/.-]+(?P<d>\d\d?)(?!\d)(?:{_CLOCK})?", _FLAGS),
     re.compile(
-        r"(?<!\d)(?P<y>20\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?:[T_ -]?(?P<clock>[0-2]\d[0-5]\d(?:[0-5]\d)?)(?:[.,]\d+)?"
+        r"(?P<y>20(?<!\d20)\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?:[T_ -]?(?P<clock>[0-2]\d[0-5]\d(?:[0-5]\d)?)(?:[.,]\d+)?"
         r"(?P<zone>Z|[+-]\d{4})?)?(?!\d)",
     ),
-    re.compile(rf"(?<![\w-]){_YEAR}-?W(?P<w>[0-5]\d)(?:-?(?P<wd>[1-7]))?(?:{_CLOCK})?(?![\w])", _FLAGS),
-    re.compile(rf"(?<![\w-]){_YEAR}-(?P<o>[0-3]\d\d)(?:{_CLOCK})?(?![\w-])", _FLAGS),
-    re.compile(rf"(?<![\d.,/-])(?P<d>\d\d?)(?P<s>[-/.])(?P<m>\d\d?)(?P=s)(?P<y>\d\d)(?![\d/-]|[.,]\d)(?:{_CLOCK})?", _FLAGS),
+    re.compile(_first("y", unless=r"\w-") + rf"-?W(?P<w>[0-5]\d)(?:-?(?P<wd>[1-7]))?(?:{_CLOCK})?(?![\w])", _FLAGS),
+    re.compile(_first("y", unless=r"\w-") + rf"-(?P<o>[0-3]\d\d)(?:{_CLOCK})?(?![\w-])", _FLAGS),
+    re.compile(
+        _first("d", unless=r"\d.,/-") + rf"(?P<s>[-/.])(?P<m>\d\d?)(?P=s)(?P<y>\d\d)(?![\d/-]|[.,]\d)(?:{_CLOCK})?", _FLAGS
+    ),
 ]
 _NUMBERS_ALONE = [pattern for pattern in _PATTERNS if "n" not in pattern.groupindex]
 _MONTH_WORD = re.compile(rf"(?:{_MONTH})\b")
 """In lower case, so that the search may skip to the first letters; every pattern with a month's name has it end a word."""
 _DAY_FIRST, _TWO_DIGITS = _PATTERNS[1], _PATTERNS[9]
-_EPOCH = re.compile(r"(?<![\w.,+-])(?P<s>(?:1[2-9]|20)\d{8})(?P<f>\d{3}|\d{6}|\d{9}|\.\d{1,9})?(?![\w-]|[.,]\d)")
-_UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[167][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b", _FLAGS)
-_ULID = re.compile(r"(?<![\w])0[0-9A-HJKMNP-TV-Z]{25}(?![\w])")
+_EPOCH = re.compile(r"(?P<s>(?:1(?<![\w.,+-]1)[2-9]|2(?<![\w.,+-]2)0)\d{8})(?P<f>\d{3}|\d{6}|\d{9}|\.\d{1,9})?(?![\w-]|[.,]\d)")
+_UUID = re.compile(r"H(?<!\w.)H{7}-H{4}-[167]H{3}-[89abAB]H{3}-H{12}\b".replace("H", "[0-9a-fA-F]"))
+_ULID = re.compile(r"0(?<!\w0)[0-9A-HJKMNP-TV-Z]{25}(?![\w])")
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _QUICK = re.compile(
     r"[-'\d](?:(?<=1)(?:9\d\d|[2-9]\d{8})|(?<=2)0\d\d|(?<=\d)\d?[-/.]\d\d?[-/.]\d\d|(?<=')\d\d|"

@@ -120,6 +120,11 @@ def configured(task: TaskSpec) -> list[Config]:
     return found
 
 
+def _type_of(token: re.Match[str]) -> str:
+    whole = token[0]
+    return whole[:-9] if whole.count("_") == 1 else _TYPE.sub("", whole)
+
+
 def words(text: str) -> list[str]:
     """Words in one case; a token counts as its type, so that two cases that differ in ids alone read alike."""
     return _words(text)
@@ -129,7 +134,7 @@ def words(text: str) -> list[str]:
 def _words(text: str) -> list[str]:
     """As `words`; several checks ask about the same text, and none changes what it is given."""
     if "_" in text:
-        text = TOKEN.sub(lambda m: _TYPE.sub("", m[0]), text)
+        text = TOKEN.sub(_type_of, text)
     return _WORD.findall(text.lower()) if text.isascii() else [word.casefold() for word in _WORD.findall(text)]
 
 
