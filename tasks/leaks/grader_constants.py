@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from schemas.task import TaskSpec
-from tasks.leaks._literals import coined, may_hold, parts_of, plain
+from tasks.leaks._literals import coined, holder, plain
 from tasks.leaks._plant import with_content, with_task
 from tasks.leaks._states import Column, Look, Parts
 from tasks.leaks._types import Finding, Leak, LeakInput
@@ -110,7 +110,7 @@ def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
     import msgspec
 
     in_text = coined(data.code_book.outcomes)
-    codes_ = [parts_of(code) for code in data.code_book.outcomes]
+    may_hold = holder(data.code_book.outcomes)
     held = {task.task_id for task in data.tasks if data.held_out(task)}
     for file, text in sorted(data.files.items()):
         if file.startswith("train/"):
@@ -118,7 +118,7 @@ def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
             named = held & {m[1] for m in _ROW_OF.finditer(text)}
             if named:
                 found.add(file, "rows of held-out tasks on the training side", sorted(named))
-        if file.endswith(LISTS) and in_text is not None and may_hold(text, codes_) and in_text.search(text):
+        if file.endswith(LISTS) and in_text is not None and may_hold(text) and in_text.search(text):
             found.add(file, "an outcome code in a list of tasks", [])
 
     @cache

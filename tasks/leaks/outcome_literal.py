@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from tasks.leaks._literals import coined, may_hold, parts_of, plain
+from tasks.leaks._literals import coined, holder, parts_of, plain
 from tasks.leaks._plant import with_text
 from tasks.leaks._states import Column, Look, Parts, Row, declared_systems, once
 from tasks.leaks._types import Finding, Leak, LeakInput
@@ -54,14 +54,14 @@ def run(data: LeakInput) -> list[Finding]:
     foreign = {code: meant for code in codes if (meant := _meanings(code))}
     classes = {plain(about.outcome_class) for about in data.code_book.outcomes.values()} - listed
 
-    spelled = [parts_of(code) for code in codes]
+    may_hold = holder(codes)
 
     @cache
     def said_by(value: str) -> list[str]:
         """ "" for an outcome code, and the labels, classes and codes that tell only the task of that outcome."""
         text = value.casefold()
         short = plain(text) if len(text) < LONGEST else ""
-        named = may_hold(value, spelled)
+        named = may_hold(value)
         held = [""] if short in whole or (named and in_text is not None and in_text.search(value)) else []
         if short in classes:
             held.append(f"{CLASS}{short}")
@@ -169,12 +169,14 @@ def _descriptions(data: LeakInput, in_text: re.Pattern[str], found: Found) -> No
 def _episodes(data: LeakInput, in_text: re.Pattern[str], found: Found) -> None:
     """An episode's observation may repeat a code that its own earlier actions, or its rules' texts, named; no other."""
     workflows = {task.task_id: task for task in data.tasks}
-    spellings: dict[str, list[list[str]]] = {}
+    spellings: dict[str, list[str]] = {}
     for code in data.code_book.outcomes:
-        spellings.setdefault(plain(code), []).append(parts_of(code))
+        spellings.setdefault(plain(code), []).append(code)
+    may_hold = {code: holder(spelled) for code, spelled in spellings.items()}
 
     def names(code: str, text: str) -> bool:
-        return may_hold(text, spellings.get(code, ())) and any(plain(m[1]) == code for m in in_text.finditer(text))
+        held = code in may_hold and may_hold[code](text)
+        return held and any(plain(m[1]) == code for m in in_text.finditer(text))
 
     for episode in data.trajectories:
         task = workflows.get(episode.task_id)
