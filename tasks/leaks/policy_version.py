@@ -19,9 +19,9 @@ def run(data: LeakInput) -> list[Finding]:
     # Most tasks have the same rules and policies, which are looked at once.
     alike: dict[tuple[tuple[object, ...], tuple[str, ...]], list[TaskSpec]] = {}
     for task in data.tasks:
-        rules_ = tuple([(r.id, r.document, r.version, r.clause, r.sentence) for r in task.rules])
-        rules_ += tuple([marshal.dumps(r.parameters, 2) if r.parameters else b"" for r in task.rules])
-        alike.setdefault((rules_, (*task.policies, *_configured(data, task))), []).append(task)
+        named = [(r.id, r.document, r.version, r.clause, r.sentence) for r in task.rules]
+        set_to = [marshal.dumps(r.parameters, 2) if r.parameters else b"" for r in task.rules]
+        alike.setdefault(((*named, *set_to), (*task.policies, *_configured(data, task))), []).append(task)
     texts = _texts(data, [(digests, len(tasks)) for (_, digests), tasks in alike.items()])
     rules: Counter[tuple[str, str | None, int | None, str]] = Counter()
     for tasks in alike.values():
