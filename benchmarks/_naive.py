@@ -108,8 +108,9 @@ def today(state: State, current: State, own: tuple[str, str]) -> State:
     return found
 
 
-def convert(certified: Path, clean: Path, codebook: CodeBook, out: Path) -> None:
-    """Writes the naive twin of the task set at `certified` to `out`, both sides."""
+def convert(certified: Path, clean: Path, codebook: CodeBook, out: Path, *, logged: bool = True) -> None:
+    """Writes the naive twin of the task set at `certified` to `out`, both sides. Without `logged` the certified references are
+    what is to be imitated, look-ups and questions too: more than any log holds."""
     rows = current_rows(clean, codebook)
     for side in SIDES:
         source = open_taskset(certified, side)
@@ -117,12 +118,12 @@ def convert(certified: Path, clean: Path, codebook: CodeBook, out: Path) -> None
         tasks = [_naive_task(source, task, rows, out / "content") for _, task in sorted(source.tasks.items())]
         here = out / side
         twin = TaskSet(out, side, _manifest(out, side, [], []), {t.task_id: t for t in tasks}, source.forms)
-        logged = [_logged(twin, task, answers[task.task_id]) for task in tasks]
-        given = [answer for answer, _ in logged]
+        played = [_played(twin, task, answers[task.task_id], logged) for task in tasks]
+        given = [answer for answer, _ in played]
         write_models(here / "tasks.jsonl", tasks)
         write_models(here / "answers.jsonl", given)
         if side == "train":
-            write_models(here / "trajectories.jsonl", [episode for _, episode in logged])
+            write_models(here / "trajectories.jsonl", [episode for _, episode in played])
         write_text(here / "manifest.json", _manifest(out, side, tasks, given).model_dump_json(indent=1) + "\n")
 
 
@@ -168,14 +169,14 @@ def _naive_task(source: TaskSet, task: TaskSpec, rows: Mapping[str | None, State
     )
 
 
-def _logged(taskset: TaskSet, task: TaskSpec, answer: Answer) -> tuple[Answer, Trajectory]:
-    """The logged acts (writes and the closing) as the reference and as an episode of the naive world; a write that this world
-    refuses is left out. Raises ValueError where it refuses the closing."""
+def _played(taskset: TaskSet, task: TaskSpec, answer: Answer, logged: bool) -> tuple[Answer, Trajectory]:
+    """The acts to imitate, as the reference and as an episode of the naive world: those that systems log (writes and the
+    closing), or all. A call that this world refuses is left out. Raises ValueError where it refuses the closing."""
     episode = Episode(taskset)
     texts, kept = [episode.reset(task.task_id, 0).text], []
     for step in answer.reference:
         tool = episode.tools[step.call.tool]
-        if tool.effect is None and not tool.finishing:
+        if logged and tool.effect is None and not tool.finishing:
             continue
         text = episode.step(step.call).observation.text
         if episode.journal.entries[-1].ok:
