@@ -20,7 +20,7 @@ SMALL = "small"
 class Config:
     """Trains an agent on a certified task set: warm start on reference episodes, then PPO, then the held-out evaluation.
 
-    The defaults fit 2 cores and ten minutes. Results are in data/runs/<id>/: report.md first.
+    The defaults fit 2 cores and ten to twenty minutes. Results are in data/runs/<id>/: report.md first.
     """
 
     taskset: str
