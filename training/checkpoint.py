@@ -79,8 +79,18 @@ def steps(run: Path) -> list[int]:
 
 
 def digest(run: Path, step: int) -> str:
-    """sha256 of the state of a checkpoint, as it was written."""
-    return str(read_json(run / f"step_{step}" / "meta.json")["state_sha256"])
+    """sha256 of the state of a checkpoint, as it was written. Raises StageError where that cannot be told."""
+    return str(_meta(run / f"step_{step}")["state_sha256"])
+
+
+def _meta(folder: Path) -> dict[str, Any]:
+    """meta.json of a checkpoint. Raises StageError where it is damaged or of another format."""
+    meta = read_json(folder / "meta.json")
+    if not isinstance(meta, dict) or not {"format", "step", "taskset_sha256", "config_sha256", "state_sha256"} <= meta.keys():
+        raise StageError(f"{folder}/meta.json is damaged; remove the folder to go on from the checkpoint before it")
+    if meta["format"] != FORMAT:
+        raise StageError(f"{folder} has format {meta['format']}, this version reads {FORMAT}")
+    return meta
 
 
 def newest(run: Path) -> str:
@@ -92,9 +102,7 @@ def newest(run: Path) -> str:
 def load(run: Path, step: int) -> tuple[Meta, dict[str, Any]]:
     """A whole checkpoint. Raises StageError where it is missing, damaged or of another format."""
     folder = run / f"step_{step}"
-    meta = read_json(folder / "meta.json")
-    if meta.get("format") != FORMAT:
-        raise StageError(f"{folder} has format {meta.get('format')}, this version reads {FORMAT}")
+    meta = _meta(folder)
     if not (folder / "state.pt").is_file() or sha256_file(folder / "state.pt") != meta["state_sha256"]:
         raise StageError(f"{folder}/state.pt is damaged; remove the folder to go on from the checkpoint before it")
     state: dict[str, Any] = torch.load(folder / "state.pt", map_location="cpu", weights_only=True)

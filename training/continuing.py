@@ -95,6 +95,8 @@ def find(config: Config, taskset: TaskSet) -> Continued:
     if not (folder / "config.json").is_file():
         raise StageError(f"{flag}: {folder} is no run (config.json is missing)")
     known = read_json(folder / "config.json")
+    if not isinstance(known, dict) or not {"settings", "taskset", "taskset_folder", "taskset_sha256"} <= known.keys():
+        raise StageError(f"{flag}: {folder / 'config.json'} is damaged; a run cannot go on from it")
     step = _last_step(flag, folder, known["settings"])
     _same_shape(flag, config, known["settings"])
     log = audit.check(folder, step)
@@ -170,7 +172,12 @@ def _old_side(head: dict[str, str]) -> tuple[TaskSet | None, str]:
 def _held_out(flag: str, folder: Path, old: TaskSet | None) -> frozenset[str]:
     path = folder / HELD_OUT
     if path.is_file():
-        return frozenset(read_json(path)["ids"])
+        found = read_json(path)
+        if not isinstance(found, dict) or not isinstance(found.get("ids"), list):
+            raise StageError(f"{flag}: what it held out cannot be told ({path} is damaged)")
+        return frozenset(found["ids"])
+    if (folder / "continued.json").is_file():
+        raise StageError(f"{flag}: what the runs before it held out cannot be told ({path} is missing)")
     if old is None:
         raise StageError(f"{flag}: what it held out cannot be told ({path} is missing, and so is its task set as it was)")
     return held_out_ids(old)

@@ -21,7 +21,7 @@ import tyro
 from pipeline.cli import console, run_command
 from rewards.score import load_grader
 from schemas.errors import StageError
-from schemas.files import canonical_json, read_json, sha256_json, write_json, write_text
+from schemas.files import read_json, sha256_json, write_json
 from schemas.taskset import open_taskset
 from training import checkpoint
 from training.config import from_settings
@@ -29,12 +29,15 @@ from training.evaluate import load_policy
 from training.judges import features
 from training.models import load_codec
 from training.review import read_form
-from training.review_queue import episode_id, form, queue
+from training.review_queue import episode_id, queue, write_queue
 from training.rollout import play
 from training.run_files import find_run, json_lines, trained_before
-from training.sides import split_validation
+from training.sides import as_it_was, split_validation
 
 QUEUE, FORM = "judge_queue.jsonl", "judge_queue.csv"
+AT_RANDOM = 60
+"""Episodes of the queue that are drawn at random, at most one of a task: more than an evaluation's, since they are to be learnt
+from."""
 FEWEST = 20
 """Labels, unclear ones left out, from which a fit says anything."""
 FOLDS = 5
@@ -64,7 +67,10 @@ def make_queue(folder: Path, samples: int) -> list[dict[str, Any]]:
     steps = checkpoint.steps(folder)
     if not steps:
         raise StageError(f"{folder} has no checkpoint; run `python -m training.ppo` first")
-    taskset = open_taskset(Path(config["taskset_folder"]), "train")
+    if samples < 1:
+        raise StageError(f"--samples {samples}: allowed is 1 or more")
+    # Another build of the set may hold out other tasks than the run did.
+    taskset = open_taskset(as_it_was(Path(config["taskset_folder"]), config["taskset_sha256"]), "train")
     _, ids = split_validation(taskset, settings["validation_share"], trained_before(folder))
     if not ids:
         raise StageError(f"{folder} kept no validation tasks (--validation-share {settings['validation_share']})")
@@ -75,9 +81,8 @@ def make_queue(folder: Path, samples: int) -> list[dict[str, Any]]:
     made = torch.Generator().manual_seed(settings["seed"])
     played = play(policy, taskset, grader, codec, jobs, context=settings["context"], generator=made, agent="to be judged")
     held = {episode_id(p.trace): features(p.trace.journal, taskset.tasks[p.trace.task_id].max_steps) for p in played}
-    rows = [row | {"features": held[row["episode"]]} for row in queue([p.trace for p in played], taskset, grader)]
-    write_text(folder / QUEUE, "".join(canonical_json(row) + "\n" for row in rows))
-    write_text(folder / FORM, form(rows))
+    rows = [row | {"features": held[row["episode"]]} for row in queue([p.trace for p in played], taskset, grader, AT_RANDOM)]
+    write_queue(folder, rows, QUEUE, FORM)
     return rows
 
 
@@ -147,7 +152,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not options.out:
         raise StageError("--read needs --out, the folder of the judge")
     try:
-        labels = read_form(Path(options.read).read_text(encoding="utf-8"), rows)
+        labels = read_form(Path(options.read).read_text(encoding="utf-8"), rows, QUEUE)
     except (OSError, UnicodeDecodeError) as error:
         raise StageError(f"{options.read} cannot be read: {error}") from error
     made = fit(labels, rows)

@@ -13,15 +13,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from environments.endpoint import Endpoint, Failed
 from schemas.episode import Journal
-from schemas.errors import StageError
-from schemas.files import canonical_json, read_json, sha256_json, sha256_text
+from schemas.errors import LeakError, StageError
+from schemas.files import canonical_json, read_json, sha256_json, sha256_text, write_text
 from schemas.task import TaskSpec
 from training.run_files import json_lines
 
@@ -76,6 +76,8 @@ class LearnedJudge:
     weights: Mapping[str, float]
     """Feature -> weight; "bias" is always 1."""
     version: str
+    tasks: frozenset[str] = frozenset()
+    """Those that people's labels are of."""
 
     def __call__(self, task: TaskSpec, journal: Journal) -> float:
         import math
@@ -95,9 +97,12 @@ class ScoreBook:
 
     def __post_init__(self) -> None:
         whole = json_lines(self.path) or []
-        self._known = {(row["episode"], row["judge"]): float(row["score"]) for row in whole}
-        if self.path.exists():  # a line that a kill cut off is written anew
-            self.path.write_text("".join(canonical_json(row) + "\n" for row in whole), encoding="utf-8")
+        try:
+            self._known = {(row["episode"], row["judge"]): float(row["score"]) for row in whole}
+        except (KeyError, TypeError, ValueError) as error:
+            raise StageError(f"{self.path}: a line holds no score; remove that line to have its episode judged again") from error
+        if self.path.exists():  # a line that a kill cut off is left out, and its episode judged again
+            write_text(self.path, "".join(canonical_json(row) + "\n" for row in whole))
 
     def __call__(self, task: TaskSpec, journal: Journal) -> float:
         episode = sha256_json([task.task_id, [[e.call.tool, e.call.arguments, e.result, list(e.told)] for e in journal.entries]])
@@ -122,11 +127,26 @@ def open_judge(name: str) -> VersionedJudge | None:
         path = Path(name.removeprefix("learned:")) / "judge.json"
         if not path.is_file():
             raise StageError(f"--judge {name}: {path} is missing; `python -m training.judge_fit` makes one")
-        held = read_json(path)
-        if held.get("sha256") != sha256_json({k: v for k, v in held.items() if k != "sha256"}):
+        try:
+            held = read_json(path)
+            whole = held["sha256"] == sha256_json({k: v for k, v in held.items() if k != "sha256"})
+            tasks = frozenset(row["task"] for row in held["labels"])
+            judge = LearnedJudge(dict(held["weights"]), f"learned {held['sha256'][:12]}", tasks)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise StageError(f"--judge {name}: {path} holds no judge; fit it again") from error
+        if not whole:
             raise StageError(f"--judge {name}: {path} is not what was fitted; fit it again")
-        return LearnedJudge(held["weights"], f"learned {held['sha256'][:12]}")
+        return judge
     raise StageError(f"--judge {name}: allowed are llm:MODEL@http://HOST/v1 and learned:FOLDER")
+
+
+def refuse_learnt_from(judge: VersionedJudge | None, held: Collection[str]) -> None:
+    """Raises LeakError where people's labels of held-out tasks made the judge: its scores would train on them."""
+    if isinstance(judge, LearnedJudge) and (leaked := sorted(judge.tasks.intersection(held))):
+        raise LeakError(
+            f"the judge was learnt from labels of {len(leaked)} tasks that are held out here, e.g. {leaked[0]}; "
+            "fit one to labels of this task set's training side"
+        )
 
 
 def said_score(text: str) -> float:

@@ -42,12 +42,13 @@ from training.demonstrations import Demonstrator
 from training.engine_rollout import play_by
 from training.gae import gae, group_baseline, length_adaptive_lambda, terminal_only, turn_gae
 from training.judged import check_agreement, judged
+from training.judges import open_judge, refuse_learnt_from
 from training.lab import Lab, in_shards, prepare, references, resume, run_folder, save, say, start_over, validated
 from training.made import opened
 from training.policy import collate, microbatches, score
 from training.report import Clock, rollout_metrics, summary_line, write_report
 from training.rollout import Played, play
-from training.sides import open_training_side
+from training.sides import held_out_ids, open_training_side
 from training.tape import Tape
 
 IMPORTANCE_CAP = 2.0
@@ -73,6 +74,8 @@ def train(config: Config) -> Path:
     if team.started() or config.engine != "hf":
         config = dataclasses.replace(config, noise="episode")
     continued = find(config, taskset) if config.continue_from else None
+    # Before anything of an earlier run under this name is touched.
+    refuse_learnt_from(open_judge(config.judge), held_out_ids(taskset) | (continued.held_out if continued else frozenset()))
     folder = run_folder(config, taskset, continued)
     if continued is not None and folder.resolve() == continued.folder.resolve():
         raise StageError(f"--continue-from {config.continue_from} is this run itself; give another --run")

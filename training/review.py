@@ -21,7 +21,7 @@ from pipeline.cli import console, run_command
 from schemas.errors import StageError
 from schemas.files import read_json, sha256_json, write_json
 from training.report import write_report
-from training.review_queue import COLUMNS, FORM, LABELS, REASONS
+from training.review_queue import COLUMNS, FORM, LABELS, NAME, REASONS
 from training.run_files import find_run, label_files, load_run
 from training.verdict import disagreement_words, queue_digest
 
@@ -41,7 +41,7 @@ class Options:
     """Shows one episode of the queue in full."""
 
 
-def read_form(text: str, queue: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def read_form(text: str, queue: Sequence[Mapping[str, Any]], named: str = NAME) -> list[dict[str, str]]:
     """The labelled rows of a form. Raises StageError naming every bad row by its line, what it holds and what is allowed."""
     known = {row["episode"]: row for row in queue}
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
@@ -60,7 +60,7 @@ def read_form(text: str, queue: Sequence[Mapping[str, Any]]) -> list[dict[str, s
                 faults.append(f"{place}: found {len(cells)} columns, allowed {len(COLUMNS)}")
                 continue
             row = dict(zip(COLUMNS, (cell.strip() for cell in cells), strict=True))
-            if found := _fault(row, known, seen):
+            if found := _fault(row, known, seen, named):
                 faults.append(f"{place}: {found}")
                 continue
             seen[row["episode"]] = reader.line_num
@@ -74,11 +74,11 @@ def read_form(text: str, queue: Sequence[Mapping[str, Any]]) -> list[dict[str, s
     return sorted(out, key=lambda row: row["episode"])
 
 
-def _fault(row: Mapping[str, str], known: Mapping[str, Mapping[str, Any]], seen: Mapping[str, int]) -> str:
+def _fault(row: Mapping[str, str], known: Mapping[str, Mapping[str, Any]], seen: Mapping[str, int], named: str) -> str:
     """What is wrong with a row; "" where nothing is."""
     episode, label = row["episode"], row["label"]
     if episode not in known:
-        return f"episode {episode or 'none'!r} is not in this run's queue ({len(known)} episodes in review.jsonl)"
+        return f"episode {episode or 'none'!r} is not in this run's queue ({len(known)} episodes in {named})"
     if episode in seen:
         return f"episode {episode} stands on line {seen[episode]} already, allowed once"
     if row["task"] != known[episode]["task_id"]:

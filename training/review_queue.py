@@ -57,7 +57,7 @@ REASONS: dict[str, Callable[[Candidate], bool]] = {
 """Why an episode is in the queue. An episode is there once, under the first reason that takes it."""
 
 
-def queue(traces: Sequence[EpisodeTrace], taskset: TaskSet, grader: Grader) -> list[dict[str, Any]]:
+def queue(traces: Sequence[EpisodeTrace], taskset: TaskSet, grader: Grader, at_random: int = AT_RANDOM) -> list[dict[str, Any]]:
     """The chosen episodes as JSON: at most one of a task under each reason, in the order of digests."""
     candidates = [_candidate(trace, grader) for trace in traces]
     taken: set[str] = set()
@@ -66,7 +66,7 @@ def queue(traces: Sequence[EpisodeTrace], taskset: TaskSet, grader: Grader) -> l
         tasks: set[str] = set()
         for c in sorted(candidates, key=lambda c, why=reason: sha256_json([why, episode_id(c.trace)])):  # type: ignore[misc]
             name = episode_id(c.trace)
-            if len(tasks) == (AT_RANDOM if reason == "drawn at random" else PER_REASON):
+            if len(tasks) == (at_random if reason == "drawn at random" else PER_REASON):
                 break
             if name in taken or c.trace.task_id in tasks or not holds(c):
                 continue
@@ -107,14 +107,14 @@ def form(rows: Sequence[dict[str, Any]]) -> str:
     return out.getvalue()
 
 
-def write_queue(folder: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Writes review.jsonl and a new form; a form in which somebody has written is kept under another name."""
-    before = folder / FORM
+def write_queue(folder: Path, rows: Sequence[dict[str, Any]], name: str = NAME, form_name: str = FORM) -> None:
+    """Writes a queue and a new form; a form in which somebody has written is kept under another name."""
+    before = folder / form_name
     blank = form(rows)
     if before.exists() and before.read_bytes() != blank.encode() and _written_in(before):
-        before.rename(folder / f"review-{sha256_file(before)[:12]}.csv")
-    write_text(folder / NAME, "".join(canonical_json(row) + "\n" for row in rows))
-    write_text(folder / FORM, blank)
+        before.rename(folder / f"{before.stem}-{sha256_file(before)[:12]}.csv")
+    write_text(folder / name, "".join(canonical_json(row) + "\n" for row in rows))
+    write_text(before, blank)
 
 
 def _written_in(path: Path) -> bool:

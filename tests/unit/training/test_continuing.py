@@ -145,6 +145,23 @@ def not_known_what_was_held_out(run: Path) -> None:
     write_json(run / "config.json", {**config, "taskset_sha256": "0"})
 
 
+def damaged_config(run: Path) -> None:
+    (run / "config.json").write_text("{}")
+
+
+def damaged_hold_out(run: Path) -> None:
+    (run / "held_out.json").write_text("[]")
+
+
+def chain_without_hold_out(run: Path) -> None:
+    (run / "held_out.json").unlink()
+    write_json(run / "continued.json", {})
+
+
+def damaged_meta(run: Path) -> None:
+    (run / "step_1" / "meta.json").write_text('{"format": 2}')
+
+
 def nothing_at_all(run: Path) -> None:
     shutil.rmtree(run)
 
@@ -159,6 +176,10 @@ def nothing_at_all(run: Path) -> None:
         (edited_log, "what it was trained on cannot be told"),
         (leaking, f"1 training tasks of small were held out for that run, e.g. {ONLY_NEW}"),
         (not_known_what_was_held_out, "what it held out cannot be told"),
+        (damaged_config, "is damaged"),
+        (damaged_hold_out, "what it held out cannot be told"),
+        (chain_without_hold_out, "what the runs before it held out cannot be told"),
+        (damaged_meta, "is damaged"),
     ],
     ids=lambda case: getattr(case, "__name__", None),
 )

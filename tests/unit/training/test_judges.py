@@ -6,7 +6,7 @@ import csv
 import dataclasses
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from environments.endpoint import Endpoint
 from environments.episode import Episode
 from rewards.score import Grader, load_grader
 from schemas.episode import Journal
-from schemas.errors import StageError
+from schemas.errors import LeakError, SourceError, StageError
 from schemas.files import write_json
 from schemas.taskset import TaskSet
 from tests.endpoint_stub import Stub, opened, raw, said
@@ -128,12 +128,37 @@ def test_an_edited_judge_is_refused(tmp_path: Path) -> None:
         open_judge(f"learned:{tmp_path}")
 
 
-def labelled(count: int, right: Any) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
+def test_labels_of_held_out_tasks_train_nothing(tiny: Config, small_folder: Path, tmp_path: Path) -> None:
+    held = sorted(json.loads((small_folder / "heldout" / "manifest.json").read_text())["ids"])
+    made = judge_fit.fit(*labelled(60, lambda row: row["features"]["refused"] < 1, tasks=held))
+    write_json(tmp_path / "judge.json", made)
+    finished = ppo.train(dataclasses.replace(tiny, run="kept", iterations=1))
+    for resume in ("auto", "never"):
+        with pytest.raises(LeakError, match="held out here"):
+            ppo.train(dataclasses.replace(tiny, run="kept", iterations=1, resume=resume, judge=f"learned:{tmp_path}"))
+    assert (finished / "step_1" / "state.pt").is_file()  # a refused judge touches no run
+
+
+@pytest.mark.parametrize("text", ["[]", "null", '"x"', '{"sha256": "1"}', '{"weights": {}}', "{"])
+def test_a_damaged_judge_is_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "judge.json").write_text(text)
+    with pytest.raises((StageError, SourceError), match="judge"):
+        open_judge(f"learned:{tmp_path}")
+
+
+def test_a_damaged_file_of_scores_is_one_line_and_keeps_what_it_holds(stub: Stub, tmp_path: Path) -> None:
+    (tmp_path / SCORES).write_text('{"a": 1}\n')
+    with pytest.raises(StageError, match="holds no score"):
+        ScoreBook(model(stub), tmp_path / SCORES)
+    assert (tmp_path / SCORES).read_text() == '{"a": 1}\n'
+
+
+def labelled(count: int, right: Any, tasks: Sequence[str] = ()) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
     """Labels and queue rows of episodes that differ in refusals and steps."""
     rows = [
         {
             "episode": f"e{i}",
-            "task_id": f"t{i}",
+            "task_id": tasks[i % len(tasks)] if tasks else f"t{i}",
             "organisation": f"o{i % 12}",
             "features": {"refused": float(i % 3), "steps": (i % 7) / 10},
         }
@@ -175,6 +200,13 @@ def test_the_queue_to_learn_from_holds_no_held_out_task(tiny: Config, tmp_path: 
     assert {row["slice"] for row in rows} == {"train"}
     with (folder / judge_fit.FORM).open(newline="") as file:
         assert [line["episode"] for line in csv.DictReader(file)] == [row["episode"] for row in rows]
+    form = folder / judge_fit.FORM
+    filled = form.read_text().replace(",,,\n", ",right,me,\n", 1)
+    form.write_text(filled)
+    assert judge_fit.main(["asked"]) == 0  # what somebody wrote is kept
+    assert [path.read_text() for path in folder.glob("judge_queue-*.csv")] == [filled]
+    with pytest.raises(StageError, match="allowed is 1 or more"):
+        judge_fit.main(["asked", "--samples", "0"])
     with pytest.raises(StageError, match="needs 20"):
         judge_fit.main(["asked", "--read", str(folder / judge_fit.FORM), "--out", str(tmp_path / "judge")])
     assert json.loads(json.dumps(rows[0]["features"]))["steps"] > 0
