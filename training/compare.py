@@ -9,7 +9,7 @@ episodes.jsonl. Runs of other task sets, other held-out tasks or without an eval
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ import tyro
 from pipeline.cli import console, run_command
 from schemas.errors import StageError
 from schemas.files import write_json
-from training.config import NOT_IDENTITY
+from training.config import NOT_IDENTITY, Config
 from training.figures import MEASURES, Result, cluster_mean, paired
 from training.report import interval, write_report
 from training.run_files import AFTER, BEFORE, MODES, RunFiles, find_run, load_run
@@ -38,6 +38,7 @@ APART = (
     "control",
 )
 """Settings in which two runs of one arm may differ; the control names its arm by itself."""
+DEFAULTS = {field.name: field.default for field in fields(Config) if field.default is not MISSING}
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def check(runs: Sequence[RunFiles]) -> None:
 
 def arm_of(run: RunFiles, first: RunFiles) -> str:
     """ "PPO", "PPO, continued", "shuffled reward", "supervised", with the settings in which it differs from the first run."""
-    mine, others = run.config["settings"], first.config["settings"]
+    mine, others = (DEFAULTS | one.config["settings"] for one in (run, first))  # an older run lacks what is newer than it
     name = "PPO" if run.control == "none" else run.control.replace("_", " ")
     name += ", continued" if mine.get("continue_from") else ""
     differ = [

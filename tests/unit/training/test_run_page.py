@@ -359,6 +359,10 @@ def test_seeds_are_one_arm_and_controls_stand_beside_it(evaluated: Path) -> None
     ]
     found = compare([*runs, copies(evaluated, name="other", lr=0.5)])
     assert [(arm["arm"], arm["seeds"]) for arm in found["arms"]] == [("PPO", 2), ("shuffled reward", 1), ("PPO (lr 0.5)", 1)]
+    older = copies(evaluated, name="older", seed=3)
+    settings = {name: value for name, value in older.config["settings"].items() if name not in ("judge", "noise", "clip_low")}
+    older = dataclasses.replace(older, config={**older.config, "settings": settings})
+    assert [arm["seeds"] for arm in compare([*runs, older])["arms"]] == [3, 1]  # what it lacks was the default
     assert [one["answer"] for one in found["answers"]] == ["cannot be said", "cannot be said", "not run"]
     assert all(one["level"] == "open" for one in found["answers"])
 
