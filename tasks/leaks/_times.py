@@ -27,7 +27,18 @@ _NAMES = (
 )
 _MONTHS = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_ZONE = r"(?P<zone>Z\b|UTC|GMT|[+-]\d{2}:?\d{2})?"
+_ZONES = {
+    **{"EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7, "PDT": -7, "PST": -8},  # RFC 2822, obsolete
+    **{"BST": 1, "WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "MEZ": 1, "MESZ": 2, "EET": 2, "EEST": 3},
+}
+"""Name -> hours ahead of UTC."""
+_ZONE_NAME = rf"(?-i:(?:{'|'.join(_ZONES)})\b)"
+"""In capitals: in small letters some are words ("est")."""
+_SIGN = r"[+\-\u2212]"
+_ZONE = (
+    rf"(?:\(?(?P<zone>Z\b|(?:UTC|GMT)(?:{_SIGN}[01]?\d(?![\d:])|\s?{_SIGN}[01]?\d:?[0-5]\d(?!\d))?|{_ZONE_NAME}|"
+    rf"{_SIGN}\d{{2}}:?\d{{2}}))?"
+)
 _CLOCK = (
     r"(?:[,T ]|\sat\b|\sum\b|\sà\b|\sa\slas\b|\s-|(?<=\d):)*\s*"
     r"(?P<clock>\d{1,2}[:.hH]\d{2}(?:[:.]\d{2})?(?:[.,]\d+)?\s*(?:[ap]\.?m\b\.?)?|\d{1,2}\s*[ap]\.?m\b\.?)\s*" + _ZONE
@@ -56,11 +67,13 @@ _PATTERNS = [
         _FLAGS,
     ),
     re.compile(rf"\b(?P<n>{_MONTH})\b[.\s/-]*(?P<d>\d\d?)(?:st|nd|rd|th)?[,\s/-]+{_YEAR}(?!\d)(?:{_CLOCK})?", _FLAGS),
-    re.compile(rf"\b(?P<n>{_MONTH})\s+(?P<d>\d\d?)\s+(?P<clock>\d\d:\d\d:\d\d)\s+(?P<zone>UTC|GMT|Z)?\s*{_YEAR}", _FLAGS),
+    re.compile(
+        rf"\b(?P<n>{_MONTH})\s+(?P<d>\d\d?)\s+(?P<clock>\d\d:\d\d:\d\d)\s+(?P<zone>UTC|GMT|Z|{_ZONE_NAME})?\s*{_YEAR}", _FLAGS
+    ),
     re.compile(_first("y", unless=r"\d") + rf"[\s/-]+(?P<n>{_MONTH})\b[\s/.-]+(?P<d>\d\d?)(?!\d)(?:{_CLOCK})?", _FLAGS),
     re.compile(
         r"(?P<y>20(?<!\d20)\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?:[T_ -]?(?P<clock>[0-2]\d[0-5]\d(?:[0-5]\d)?)(?:[.,]\d+)?"
-        r"(?P<zone>Z|[+-]\d{4})?)?(?!\d)",
+        rf"(?P<zone>Z|{_SIGN}\d{{2}}:?\d{{2}})?)?(?!\d)",
     ),
     re.compile(_first("y", unless=r"\w-") + rf"-?W(?P<w>[0-5]\d)(?:-?(?P<wd>[1-7]))?(?:{_CLOCK})?(?![\w])", _FLAGS),
     re.compile(_first("y", unless=r"\w-") + rf"-(?P<o>[0-3]\d\d)(?:{_CLOCK})?(?![\w-])", _FLAGS),
@@ -243,9 +256,13 @@ def _of_day(clock: str, zone: str | None) -> timedelta:
     hours = hours % 12 + 12 * afternoon if afternoon or morning else hours
     if hours > 24 or minutes > 59:
         raise ValueError("no time of day")
-    offset = timedelta()
-    if zone and zone[0] in "+-":
-        plain = zone[1:].replace(":", "")
-        offset = timedelta(hours=int(plain[:2]), minutes=int(plain[2:])) * (1 if zone[0] == "+" else -1)
     seconds = int(digits[2]) if len(digits) > 2 and len(digits[2]) <= 2 else 0
-    return timedelta(hours=hours, minutes=minutes, seconds=min(seconds, 59)) - offset
+    return timedelta(hours=hours, minutes=minutes, seconds=min(seconds, 59)) - _ahead(zone or "")
+
+
+def _ahead(zone: str) -> timedelta:
+    """How far a zone is ahead of UTC: by its name, or by an offset ("-0500", "UTC-5", "GMT+05:30")."""
+    offset = re.search(r"(\D)(\d{1,2}?):?(\d\d)?$", zone)
+    if offset is None:
+        return timedelta(hours=_ZONES.get(zone, 0))
+    return timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0)) * (1 if offset[1] == "+" else -1)
