@@ -1,6 +1,7 @@
 """What a text says once its wrapping is taken off, for the checks that look for words, ids and times.
 
-Undone: Unicode look-alikes and invisible characters (NFKC), HTML entities, percent-encoding, backslash escapes, Base64 of
+Undone: Unicode look-alikes and invisible characters (NFKC; typographic hyphens inside a date or an id; the common Cyrillic and
+Greek letters that look like ours; accents), HTML entities, percent-encoding, backslash escapes, Base64 of
 readable text, and JSON inside a text; to the depth of three. Not undone: ciphers, compression, translation.
 """
 
@@ -27,6 +28,14 @@ _TOKEN = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_[A-Z]+\d?)?")
 """Most values of a state are of this form, and none of it holds anything."""
 _TOKENISH = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_\w+)?")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+_HYPHENS = re.compile("(?<=\\w)(?<!:\\d\\d)[\u2010-\u2015\u2212](?=\\w)")
+"""Between two parts of a date or an id; behind a time of day it parts two times ("10:00" to "12:00"), or is a zone's sign."""
+_ALIKE = str.maketrans(
+    "авеһіјкмнорсѕтухԁԛԝАВЕІЈКМНОРСЅТУХαβγεηικνορτυχωΑΒΕΖΗΙΚΜΝΟΡΤΥΧɑɡıłøđŁØĐ",
+    "abehijkmhopcstyxdqwABEIJKMHOPCSTYXabyenikvoptuxwABEZHIKMNOPTYXagilodLOD",
+)
+"""Letters that look like ours, Cyrillic, Greek and Latin."""
+_ACCENTS = re.compile("[\u0300-\u036f]")
 _DECODER = json.JSONDecoder()
 
 
@@ -58,7 +67,7 @@ def unwrapped(text: str) -> list[Any]:
 
 def _once(text: str) -> Iterator[Any]:
     if not text.isascii():
-        yield _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+        yield from _folded(text)
     if "&" in text:
         yield html.unescape(text)
     if "%" in text:
@@ -72,6 +81,19 @@ def _once(text: str) -> Iterator[Any]:
         if inner is not None:
             yield inner
     yield from _json_in(text)
+
+
+def _folded(text: str) -> Iterator[str]:
+    """Readings of a text that is not ASCII: look-alikes undone, then accents too. Both, since an accent may be one's own: words
+    of a language that has them read right in the first, ours with accents put on them in the second."""
+    plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    yield plain
+    ours = _HYPHENS.sub("-", plain).translate(_ALIKE)
+    yield ours
+    bare = unicodedata.normalize("NFD", ours)
+    if not bare.isascii():  # letters under the accents may be look-alikes, too
+        bare = unicodedata.normalize("NFC", _ACCENTS.sub("", bare).translate(_ALIKE))
+    yield bare
 
 
 def _from_base64(text: str) -> str | None:
@@ -99,6 +121,21 @@ def _json_in(text: str) -> Iterator[Any]:
             inner = None
         if isinstance(inner, str):
             yield inner
+    yield from (value for value, _, _ in _parsed(text) if value)
+
+
+def apart(text: str) -> tuple[list[Any], str]:
+    """The JSON objects and arrays that stand in a text, and what stands beside them."""
+    values, beside, at = [], [], 0
+    for value, start, end in _parsed(text):
+        values.append(value)
+        beside.append(text[at:start])
+        at = end
+    return values, " ".join([*beside, text[at:]])
+
+
+def _parsed(text: str) -> Iterator[tuple[Any, int, int]]:
+    """(value, its begin, its end) of the outermost objects and arrays."""
     at = 0
     while (at := min((i for i in (text.find("{", at), text.find("[", at)) if i >= 0), default=-1)) >= 0:
         try:
@@ -106,6 +143,5 @@ def _json_in(text: str) -> Iterator[Any]:
         except (ValueError, RecursionError):
             at += 1
             continue
-        if value:
-            yield value
+        yield value, at, end
         at = max(end, at + 1)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import marshal
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from schemas.task import TaskSpec
+from schemas.task import TaskSpec, Trajectory
 from tasks.leaks._decode import unwrapped
-from tasks.leaks._states import KEPT_TASKS, nested, once
+from tasks.leaks._states import KEPT_TASKS, declared_systems, nested, once, recorded, rows_of, tokens_in
 from tasks.leaks._times import instant
 from tasks.leaks._types import Finding, LeakInput
 
@@ -38,8 +38,12 @@ def opened(path: str, text: str) -> list[tuple[str, str]]:
 
 @once
 def prompt_texts(task: TaskSpec) -> list[tuple[str, str]]:
-    """(path, text) of the opening request, and of what is wrapped in it."""
-    return [*opened("opening/subject", task.opening.subject), *opened("opening/text", task.opening.text)]
+    """(path, text) of the opening request, and of what is wrapped in it. Who writes is left out where it is an identity's
+    pseudonym as a whole: that says nothing, though its digits may read as a time or a number."""
+    opening = task.opening
+    found = [*opened("opening/subject", opening.subject), *opened("opening/text", opening.text)]
+    who = (("opening/requester_name", opening.requester_name), ("opening/contact", opening.contact))
+    return found + [one for path, text in who if text and not tokens_in((text,)) for one in opened(path, text)]
 
 
 @once
@@ -49,6 +53,22 @@ def fact_texts(task: TaskSpec) -> list[tuple[str, str]]:
     found += [("requester/facts/values", value) for fact in task.requester.facts for value in fact.values.values()]
     found += [("requester/dont_know", text) for text in task.requester.dont_know]
     return [one for path, text in found for one in opened(path, text)]
+
+
+SAID = '{"requester"'
+"""How an observation begins that is the requester's own words."""
+
+
+def shown_episodes(data: LeakInput) -> Iterator[tuple[TaskSpec, Trajectory]]:
+    """The episodes to imitate with their tasks, without those whose tools answer from recorded queries: what those answer is as
+    the records hold it, later times and ids included."""
+    tasks = {task.task_id: task for task in data.tasks}
+    for episode in data.trajectories:
+        task = tasks.get(episode.task_id)
+        if task is not None and not any(
+            recorded(row, declared_systems(task)) for d in task.state[-1:] for row in rows_of(data.content, d)
+        ):
+            yield task, episode
 
 
 Texts = list[tuple[str, str]]

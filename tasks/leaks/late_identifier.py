@@ -1,4 +1,5 @@
-"""An identifier that the records first hold after the cut stands in the opening, the state, a policy or a tool's configuration.
+"""An identifier that the records first hold after the cut stands in the opening, the state, a policy, a tool's configuration or
+what an episode to imitate was shown.
 
 A pseudonym counts in any case and with any separator, and by its digits alone; another id as a whole word.
 """
@@ -6,12 +7,25 @@ A pseudonym counts in any case and with any separator, and by its digits alone; 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 
+from tasks.leaks._decode import apart
 from tasks.leaks._plant import with_text
-from tasks.leaks._states import TEXTS, Column, Dated, after, dated, once, tokens_in
+from tasks.leaks._states import TEXTS, Column, Dated, after, dated, nested, once, tokens_in
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import TOKEN, Found, Texts, bare, fact_texts, must_instant, prompt_texts, shared_texts
+from tasks.leaks._walk import (
+    SAID,
+    TOKEN,
+    Found,
+    Texts,
+    bare,
+    fact_texts,
+    must_instant,
+    prompt_texts,
+    shared_texts,
+    shown_episodes,
+)
 
 _LOOSE = re.compile(
     r"(?:\b([A-Za-z]+(?:[_\- ][A-Za-z]+)*)[_\-:# ]?)?(?<![0-9A-Fa-f])([0-9A-Fa-f]{8})(?![0-9A-Za-z])(?!-[0-9a-f]{4}-)"
@@ -125,7 +139,30 @@ def run(data: LeakInput) -> list[Finding]:
         late |= {(path, name) for at, path, name in shared_names(shared_texts(data, task)) if at > cut}
         for path, name in late:
             found.add(path, f"{_kind(name)} first seen after the cut", [task.task_id])
+    _episodes(data, bound, named, found)
     return found.findings()
+
+
+def _episodes(
+    data: LeakInput, bound: Callable[[str], datetime], named: Callable[[str], list[tuple[datetime, str]]], found: Found
+) -> None:
+    """What the episodes to imitate were shown, the requester's words apart: who says something new may see it come back. An id
+    that the episode itself made has no first sight."""
+    for task, episode in shown_episodes(data):
+        cut = must_instant(task.started_at, f"{task.task_id}.started_at")
+        spoken: set[str] = set()
+        for text in episode.observations:
+            if text.isascii() and "\\" not in text and bound(text) <= cut:
+                continue
+            values, beside = apart(text)
+            places = [*(one for value in values for one in nested(value)), *nested(beside)]
+            said = {one for path, key, value in places for one in (*path.split("/"), key, str(value))}
+            late = {name for one in said for at, name in named(one) if at > cut}
+            if text.startswith(SAID):
+                spoken |= late
+                continue
+            for name in late - spoken:
+                found.add("trajectories/observations", f"{_kind(name)} first seen after the cut", [task.task_id])
 
 
 def _seen(first: dict[str, datetime], name: str) -> datetime | None:

@@ -16,11 +16,12 @@ from functools import cache
 from typing import Any
 
 from schemas.task import TaskSpec
+from tasks.leaks._decode import apart
 from tasks.leaks._plant import with_field
-from tasks.leaks._states import Column, Dated, after, dated, declared_systems, nested, once, recorded, rows_of, state_leaves
+from tasks.leaks._states import Column, Dated, after, dated, declared_systems, nested, once, state_leaves
 from tasks.leaks._times import NO_ZONE, Time, instant, may_hold_times, stamps, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import MESSAGES, Found, Texts, fact_texts, must_instant, prompt_texts, shared_texts
+from tasks.leaks._walk import MESSAGES, Found, Texts, fact_texts, must_instant, prompt_texts, shared_texts, shown_episodes
 
 HANDLED = re.compile(
     r"(?:resolved|closed|solved|refunded|cancell?ed|granted|refused|denied|updated|handled|decided|completed|credited|restored|"
@@ -117,20 +118,15 @@ def run(data: LeakInput) -> list[Finding]:
 
 def _episodes(data: LeakInput, planned: set[str], found: Found) -> None:
     """What the episodes to imitate were shown."""
-    tasks = {task.task_id: task for task in data.tasks}
     keys = {name.rsplit(".", 1)[1] for name in planned}
-    for episode in data.trajectories:
-        task = tasks.get(episode.task_id)
-        if task is None or any(
-            recorded(row, declared_systems(task)) for d in task.state[-1:] for row in rows_of(data.content, d)
-        ):
-            continue
+    for task, episode in shown_episodes(data):
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
         for step, text in enumerate(episode.observations):
             slack = STEP * step
-            if not _may_be_late(text, cut + slack):
+            as_it_stands = text.isascii() and "\\u" not in text
+            if as_it_stands and not _may_be_late(text, cut + slack):
                 continue
-            if any(time.after(cut, slack) for time in times_in(text)) and any(
+            if (not as_it_stands or any(time.after(cut, slack) for time in times_in(text))) and any(
                 time.after(cut, slack) and (time.clock or _handled(value, time) or len(value) < PROSE)
                 for value, time in _unplanned(text, keys)
             ):
@@ -144,12 +140,17 @@ def _may_be_late(text: str, cut: datetime) -> bool:
 
 
 def _unplanned(text: str, keys: set[str]) -> Iterator[tuple[str, Time]]:
-    """(value, time in it) of an observation, those under planned keys and what the requester says left out."""
+    """(value, time in it) of an observation, those under planned keys and what the requester says left out; what stands beside
+    the JSON of one counts as well."""
     keys = keys | {"requester", "text", "subject"}
-    leaves = [(key, value) for _, key, value in nested(text)]
-    for key, value in leaves[1:] if len(leaves) > 1 else leaves:
-        if key not in keys and isinstance(value, str) and not value.startswith(("{", "[")):
-            yield from ((value, time) for time in times_in(value))
+    values, beside = apart(text)
+    leaves = [(key, value) for one in values for _, key, value in nested(one)]
+    # JSON that was cut off is not read: nobody could tell which of its keys are planned.
+    leaves += [("", value) for _, _, value in nested(beside)] if not beside.lstrip().startswith(('{"', '[{"')) else []
+    for key, value in leaves:
+        if key not in keys and isinstance(value, str | int | float) and not isinstance(value, bool):
+            said = apart(value)[1] if isinstance(value, str) else str(value)
+            yield from ((said, time) for time in times_in(said))
 
 
 def _latest(path: str, times: Iterable[Time]) -> list[tuple[datetime, tuple[str, Time]]]:

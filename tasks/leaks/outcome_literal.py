@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from tasks.leaks._decode import apart, unwrapped
 from tasks.leaks._literals import coined, holder, parts_of, plain
 from tasks.leaks._plant import with_text
-from tasks.leaks._states import Column, Look, Parts, Row, declared_systems, once
+from tasks.leaks._states import Column, Look, Parts, Row, declared_systems, nested, once
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Found, Texts, prompt_texts, shared_texts
 
@@ -140,7 +141,7 @@ def run(data: LeakInput) -> list[Finding]:
                 found.add("files", "an outcome code in a file's name", [task.task_id])
     if in_text is not None:
         _descriptions(data, in_text, found)
-        _episodes(data, in_text, found)
+    _episodes(data, in_text, found)
     return found.findings()
 
 
@@ -166,17 +167,24 @@ def _descriptions(data: LeakInput, in_text: re.Pattern[str], found: Found) -> No
                 found.add(path, "names one outcome code of the workflow alone", [task.task_id])
 
 
-def _episodes(data: LeakInput, in_text: re.Pattern[str], found: Found) -> None:
-    """An episode's observation may repeat a code that its own earlier actions, or its rules' texts, named; no other."""
+def _episodes(data: LeakInput, in_text: re.Pattern[str] | None, found: Found) -> None:
+    """An episode's observation may repeat a code that its own earlier actions, or its rules' texts, named; no other. A code that
+    is an ordinary word counts beside the JSON of an observation, alone there or in its line."""
     workflows = {task.task_id: task for task in data.tasks}
     spellings: dict[str, list[str]] = {}
     for code in data.code_book.outcomes:
         spellings.setdefault(plain(code), []).append(code)
     may_hold = {code: holder(spelled) for code, spelled in spellings.items()}
 
+    def held(code: str, text: str) -> bool:
+        return code in may_hold and may_hold[code](text)
+
     def names(code: str, text: str) -> bool:
-        held = code in may_hold and may_hold[code](text)
-        return held and any(plain(m[1]) == code for m in in_text.finditer(text))
+        return in_text is not None and held(code, text) and any(plain(m[1]) == code for m in in_text.finditer(text))
+
+    def shows(code: str, text: str) -> bool:
+        readings = [inner for inner in unwrapped(text) if isinstance(inner, str)] if not text.isascii() else []
+        return any(names(code, one) or (held(code, one) and _alone(code, apart(one)[1])) for one in (text, *readings))
 
     for episode in data.trajectories:
         task = workflows.get(episode.task_id)
@@ -185,9 +193,15 @@ def _episodes(data: LeakInput, in_text: re.Pattern[str], found: Found) -> None:
             continue
         own, said = plain(answer.outcome.code), False
         for before, text in zip(("", *episode.actions), episode.observations, strict=False):
+            said = said or (held(own, before) and any(plain(str(value)) == own for _, _, value in nested(before)))
             said = said or names(own, before)
-            if not said and names(own, text):
+            if not said and shows(own, text):
                 found.add("trajectories/observations", "the task's own outcome code, before an action named it", [task.task_id])
+
+
+def _alone(code: str, beside: str) -> bool:
+    """True where a text, a line of it or a value in it ("key: value") is the code."""
+    return any(plain(part) == code for part in (beside, *re.split(r"[\n:;,=]", beside)))
 
 
 def _meanings(code: str) -> list[int]:

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from schemas.task import TaskSpec
 from tasks.leaks._plant import with_text
 from tasks.leaks._states import Column, Look, Parts, Row, once
 from tasks.leaks._stock import ENDS, PARAGRAPHS, Gram, Stock
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import MESSAGES, Found, Texts, grams, prompt_texts, shared_texts, words
+from tasks.leaks._walk import MESSAGES, SAID, Found, Texts, grams, opened, prompt_texts, shared_texts, words
 
 Place = tuple[str, str, str]
 """Record, path and text of a value."""
@@ -82,9 +82,8 @@ def run(data: LeakInput) -> list[Finding]:
         return held
 
     # What the requester says in an episode is checked where the requester's facts are.
-    episodes = {
-        e.task_id: [text for text in e.observations[1:] if not text.startswith('{"requester"')] for e in data.trajectories
-    }
+    episodes = {e.task_id: [text for text in e.observations[1:] if not text.startswith(SAID)] for e in data.trajectories}
+    shown = _shown(data)
     shorter = {task_id: {said for text in texts for said in _sentences(text)} for task_id, texts in messages.items()}
     sentences = {task_id: {said for said in own if len(said.split()) >= FEWEST_WORDS} for task_id, own in shorter.items()}
     told_by = Counter(said for own in shorter.values() for said in own)
@@ -152,12 +151,39 @@ def run(data: LeakInput) -> list[Finding]:
             texts = [(path, f" {' '.join(words(text))} ") for path, text in prompt_texts(task)]
             texts += configured(shared_texts(data, task))
             paths |= {path for path, text in texts if any(said in text for said in whole)}
+            if any(said in text and said not in excused for text, excused in shown(task) for said in whole):
+                paths.add("trajectories/observations")
         paths |= _nearly(task, [said for said in shorter[task.task_id] if told_by[said] < COMMON], wrote)
         for bag in bags.of(task) if lines else ():
             paths |= _scattered(by_word(bag), lines, rare, wrote)
         for path in paths:
             found.add(path, f"runs of {SIZE} words from after the cut", [task.task_id])
     return found.findings()
+
+
+def _shown(data: LeakInput) -> Callable[[TaskSpec], list[tuple[str, str]]]:
+    """(what an observation says, what had been said before), as words in one case: a tool may say the agent's words of the
+    episode again, and a policy is known anyway."""
+    episodes = {episode.task_id: episode for episode in data.trajectories}
+
+    def of(task: TaskSpec) -> list[tuple[str, str]]:
+        episode = episodes.get(task.task_id)
+        if episode is None:
+            return []
+        known = "\n".join(text for path, text in shared_texts(data, task) if path.startswith(("policies/", "rules/")))
+        found, done = [], _line(known)
+        for text, act in zip(episode.observations[1:], episode.actions, strict=False):
+            done += _line("\n".join(value for _, value in opened("", act)))
+            if not text.startswith(SAID):
+                found.append((_line("\n".join(value for _, value in opened("", text))), done))
+        return found
+
+    return of
+
+
+def _line(text: str) -> str:
+    """A text as words in one case, with room at both ends."""
+    return f" {' '.join(words(text))} "
 
 
 def _kept(stock: Stock, task: TaskSpec, runs: set[Gram]) -> int:
@@ -188,9 +214,8 @@ def _nearly(task: TaskSpec, lines: list[str], wrote: str) -> set[str]:
     are not among them: people say each other's words again, and what a turn may not tell of the outcome is another check's."""
     from rapidfuzz import fuzz
 
-    texts = [*prompt_texts(task), ("opening/requester_name", task.opening.requester_name)]
     found = set()
-    for path, text in texts:
+    for path, text in prompt_texts(task):
         plain = " ".join(words(text))
         for said in lines:
             alike = ALIKE if len(said.split()) >= LONG else ALIKE_SHORT
