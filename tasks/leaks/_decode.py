@@ -14,6 +14,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -37,6 +38,17 @@ _ALIKE = str.maketrans(
 """Letters that look like ours, Cyrillic, Greek and Latin."""
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _DECODER = json.JSONDecoder()
+
+
+_CODED = re.compile(r"%[0-9A-Fa-f]{2}|&(?:#\w+|[a-zA-Z]+);|\\[uUxX]")
+_LONG = re.compile(r"[A-Za-z0-9+/](?<![A-Za-z0-9+/]{2})[A-Za-z0-9+/]{15}")
+
+
+@lru_cache(maxsize=30_000)
+def disguised(text: str) -> bool:
+    """False where all words and numbers of a text, JSON or with JSON in it, can be read in it as it stands."""
+    coded = "%" in text or "&" in text or "\\" in text
+    return not text.isascii() or (coded and _CODED.search(text) is not None) or _LONG.search(text) is not None
 
 
 def may_wrap(text: str) -> bool:

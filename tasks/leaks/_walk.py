@@ -65,8 +65,9 @@ def shown_episodes(data: LeakInput) -> Iterator[tuple[TaskSpec, Trajectory]]:
     tasks = {task.task_id: task for task in data.tasks}
     for episode in data.trajectories:
         task = tasks.get(episode.task_id)
-        if task is not None and not any(
-            recorded(row, declared_systems(task)) for d in task.state[-1:] for row in rows_of(data.content, d)
+        if task is not None and not (
+            (systems := declared_systems(task))
+            and any(recorded(row, systems) for digest in task.state[-1:] for row in rows_of(data.content, digest))
         ):
             yield task, episode
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from tasks.leaks._decode import apart
+from tasks.leaks._decode import apart, disguised
 from tasks.leaks._plant import with_text
 from tasks.leaks._states import TEXTS, Column, Dated, after, dated, nested, once, tokens_in
 from tasks.leaks._types import Finding, Leak, LeakInput
@@ -152,7 +152,7 @@ def _episodes(
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
         spoken: set[str] = set()
         for text in episode.observations:
-            if text.isascii() and "\\" not in text and bound(text) <= cut:
+            if bound(text) <= cut and not disguised(text):
                 continue
             values, beside = apart(text)
             places = [*(one for value in values for one in nested(value)), *nested(beside)]

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from schemas.task import TaskSpec
-from tasks.leaks._decode import apart
+from tasks.leaks._decode import apart, disguised
 from tasks.leaks._plant import with_field
 from tasks.leaks._states import Column, Dated, after, dated, declared_systems, nested, once, state_leaves
 from tasks.leaks._times import NO_ZONE, Time, instant, may_hold_times, stamps, times_in
@@ -123,10 +123,10 @@ def _episodes(data: LeakInput, planned: set[str], found: Found) -> None:
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
         for step, text in enumerate(episode.observations):
             slack = STEP * step
-            as_it_stands = text.isascii() and "\\u" not in text
-            if as_it_stands and not _may_be_late(text, cut + slack):
+            hidden = disguised(text)
+            if not hidden and not _may_be_late(text, cut + slack):
                 continue
-            if (not as_it_stands or any(time.after(cut, slack) for time in times_in(text))) and any(
+            if (hidden or any(time.after(cut, slack) for time in times_in(text))) and any(
                 time.after(cut, slack) and (time.clock or _handled(value, time) or len(value) < PROSE)
                 for value, time in _unplanned(text, keys)
             ):

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from tasks.leaks._decode import apart, unwrapped
+from tasks.leaks._decode import apart, disguised
 from tasks.leaks._literals import coined, holder, parts_of, plain
 from tasks.leaks._plant import with_text
 from tasks.leaks._states import Column, Look, Parts, Row, declared_systems, nested, once
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, Texts, prompt_texts, shared_texts
+from tasks.leaks._walk import Found, Texts, opened, prompt_texts, shared_texts
 
 GLOSSARY = (
     ("grant approv accept allow", "gewähr genehmig bewillig akzeptiert", "accord approuv accept", "concedid aprobad aceptad"),
@@ -183,8 +183,10 @@ def _episodes(data: LeakInput, in_text: re.Pattern[str] | None, found: Found) ->
         return in_text is not None and held(code, text) and any(plain(m[1]) == code for m in in_text.finditer(text))
 
     def shows(code: str, text: str) -> bool:
-        readings = [inner for inner in unwrapped(text) if isinstance(inner, str)] if not text.isascii() else []
-        return any(names(code, one) or (held(code, one) and _alone(code, apart(one)[1])) for one in (text, *readings))
+        if not disguised(text):
+            return held(code, text) and (names(code, text) or _alone(code, apart(text)[1]))
+        beside = opened("", apart(text)[1])
+        return any(names(code, one) for _, one in opened("", text)) or any(_alone(code, one) for _, one in beside)
 
     for episode in data.trajectories:
         task = workflows.get(episode.task_id)

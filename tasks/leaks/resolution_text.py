@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from schemas.task import TaskSpec
+from schemas.task import TaskSpec, Trajectory
+from tasks.leaks._decode import disguised
 from tasks.leaks._plant import with_text
 from tasks.leaks._states import Column, Look, Parts, Row, once
 from tasks.leaks._stock import ENDS, PARAGRAPHS, Gram, Stock
@@ -83,7 +84,7 @@ def run(data: LeakInput) -> list[Finding]:
 
     # What the requester says in an episode is checked where the requester's facts are.
     episodes = {e.task_id: [text for text in e.observations[1:] if not text.startswith(SAID)] for e in data.trajectories}
-    shown = _shown(data)
+    imitated = {episode.task_id: episode for episode in data.trajectories}
     shorter = {task_id: {said for text in texts for said in _sentences(text)} for task_id, texts in messages.items()}
     sentences = {task_id: {said for said in own if len(said.split()) >= FEWEST_WORDS} for task_id, own in shorter.items()}
     told_by = Counter(said for own in shorter.values() for said in own)
@@ -151,7 +152,8 @@ def run(data: LeakInput) -> list[Finding]:
             texts = [(path, f" {' '.join(words(text))} ") for path, text in prompt_texts(task)]
             texts += configured(shared_texts(data, task))
             paths |= {path for path, text in texts if any(said in text for said in whole)}
-            if any(said in text and said not in excused for text, excused in shown(task) for said in whole):
+            episode = imitated.get(task.task_id)
+            if episode is not None and _shown(episode, whole, shared_texts(data, task)):
                 paths.add("trajectories/observations")
         paths |= _nearly(task, [said for said in shorter[task.task_id] if told_by[said] < COMMON], wrote)
         for bag in bags.of(task) if lines else ():
@@ -161,24 +163,26 @@ def run(data: LeakInput) -> list[Finding]:
     return found.findings()
 
 
-def _shown(data: LeakInput) -> Callable[[TaskSpec], list[tuple[str, str]]]:
-    """(what an observation says, what had been said before), as words in one case: a tool may say the agent's words of the
-    episode again, and a policy is known anyway."""
-    episodes = {episode.task_id: episode for episode in data.trajectories}
+def _shown(episode: Trajectory, lines: set[str], shared: Texts) -> bool:
+    """True where an observation says one of the lines and neither the requester, nor an earlier action, nor a policy does: a tool
+    may say the agent's words of the episode again, and a policy is known anyway."""
+    longest = {max(line.split(), key=len) for line in lines}
+    for place, text in enumerate(episode.observations[1:], 1):
+        low = text.lower()
+        if text.startswith(SAID) or not (disguised(text) or any(word in low for word in longest)):
+            continue
+        shown = _line(_inside(text))
+        if held := [line for line in lines if line in shown]:
+            public = [said for path, said in shared if path.startswith(("policies/", "rules/"))]
+            known = _line("\n".join([*public, *map(_inside, episode.actions[:place])]))
+            if any(line not in known for line in held):
+                return True
+    return False
 
-    def of(task: TaskSpec) -> list[tuple[str, str]]:
-        episode = episodes.get(task.task_id)
-        if episode is None:
-            return []
-        known = "\n".join(text for path, text in shared_texts(data, task) if path.startswith(("policies/", "rules/")))
-        found, done = [], _line(known)
-        for text, act in zip(episode.observations[1:], episode.actions, strict=False):
-            done += _line("\n".join(value for _, value in opened("", act)))
-            if not text.startswith(SAID):
-                found.append((_line("\n".join(value for _, value in opened("", text))), done))
-        return found
 
-    return of
+def _inside(text: str) -> str:
+    """A text and all that stands inside it."""
+    return "\n".join(one for _, one in opened("", text))
 
 
 def _line(text: str) -> str:

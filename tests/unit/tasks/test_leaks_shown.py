@@ -43,7 +43,7 @@ def episode(*observations: str, actions: tuple[str, ...] = (), data: LeakInput =
     return replace(data, trajectories=(shown,))
 
 
-def opening(data: LeakInput = SMALL, **change: str) -> LeakInput:
+def opening(change: dict[str, str], data: LeakInput = SMALL) -> LeakInput:
     return with_task(data, 0, lambda t: t.model_copy(update={"opening": t.opening.model_copy(update=change)}))
 
 
@@ -126,16 +126,16 @@ def test_a_whole_sentence_of_an_agents_is_found_in_an_observation_unless_the_epi
 @pytest.mark.parametrize("part", ["requester_name", "contact"])
 def test_who_writes_may_not_say_a_time_a_code_or_an_agents_sentence(part: str) -> None:
     path = [f"opening/{part}"]
-    assert failed("late_time", opening(**{part: f"Anna ({LATER:%Y-%m-%d %H:%M})"})) == path
-    assert failed("late_time", opening(**{part: f"Anna ({CUT - timedelta(days=9):%Y-%m-%d %H:%M})"})) == []
-    assert failed("outcome_literal", opening(**{part: f"Anna {CODE}"})) == path
-    assert failed("resolution_text", opening(answered(f"{LINE} Bye."), **{part: f"Anna. {LINE}"})) == path
+    assert failed("late_time", opening({part: f"Anna ({LATER:%Y-%m-%d %H:%M})"})) == path
+    assert failed("late_time", opening({part: f"Anna ({CUT - timedelta(days=9):%Y-%m-%d %H:%M})"})) == []
+    assert failed("outcome_literal", opening({part: f"Anna {CODE}"})) == path
+    assert failed("resolution_text", opening({part: f"Anna. {LINE}"}, answered(f"{LINE} Bye."))) == path
 
 
 def test_a_pseudonym_says_no_time_though_its_digits_read_as_one() -> None:
     named = f"PERSON_{LATER:%Y%m%d}"
-    assert failed("late_time", opening(requester_name=named, contact=f"{named}_EMAIL2")) == []
-    assert failed("late_time", opening(requester_name=f"{named} {LATER:%Y%m%d}")) == ["opening/requester_name"]
+    assert failed("late_time", opening({"requester_name": named, "contact": f"{named}_EMAIL2"})) == []
+    assert failed("late_time", opening({"requester_name": f"{named} {LATER:%Y%m%d}"})) == ["opening/requester_name"]
 
 
 @pytest.mark.parametrize("hyphen", "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d")
