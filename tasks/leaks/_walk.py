@@ -59,16 +59,19 @@ SAID = '{"requester"'
 """How an observation begins that is the requester's own words."""
 
 
+def answers_recorded(data: LeakInput, task: TaskSpec) -> bool:
+    """True where the task's tools answer from recorded queries: as the records hold it, later times and ids included, and in the
+    words that agents then repeat."""
+    systems = declared_systems(task)
+    return bool(systems) and any(recorded(row, systems) for d in task.state[-1:] for row in rows_of(data.content, d))
+
+
 def shown_episodes(data: LeakInput) -> Iterator[tuple[TaskSpec, Trajectory]]:
-    """The episodes to imitate with their tasks, without those whose tools answer from recorded queries: what those answer is as
-    the records hold it, later times and ids included."""
+    """The episodes to imitate with their tasks, without those whose tools answer from recorded queries."""
     tasks = {task.task_id: task for task in data.tasks}
     for episode in data.trajectories:
         task = tasks.get(episode.task_id)
-        if task is not None and not (
-            (systems := declared_systems(task))
-            and any(recorded(row, systems) for digest in task.state[-1:] for row in rows_of(data.content, digest))
-        ):
+        if task is not None and not answers_recorded(data, task):
             yield task, episode
 
 

@@ -16,12 +16,12 @@ from collections import Counter
 from collections.abc import Mapping
 
 from schemas.task import TaskSpec, Trajectory
-from tasks.leaks._decode import disguised
+from tasks.leaks._decode import apart, disguised
 from tasks.leaks._plant import with_text
 from tasks.leaks._states import Column, Look, Parts, Row, once
 from tasks.leaks._stock import ENDS, PARAGRAPHS, Gram, Stock
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import MESSAGES, SAID, Found, Texts, grams, opened, prompt_texts, shared_texts, words
+from tasks.leaks._walk import MESSAGES, SAID, Found, Texts, answers_recorded, grams, opened, prompt_texts, shared_texts, words
 
 Place = tuple[str, str, str]
 """Record, path and text of a value."""
@@ -153,7 +153,7 @@ def run(data: LeakInput) -> list[Finding]:
             texts += configured(shared_texts(data, task))
             paths |= {path for path, text in texts if any(said in text for said in whole)}
             episode = imitated.get(task.task_id)
-            if episode is not None and _shown(episode, whole, shared_texts(data, task)):
+            if episode is not None and _shown(episode, whole, shared_texts(data, task), recorded=answers_recorded(data, task)):
                 paths.add("trajectories/observations")
         paths |= _nearly(task, [said for said in shorter[task.task_id] if told_by[said] < COMMON], wrote)
         for bag in bags.of(task) if lines else ():
@@ -163,13 +163,15 @@ def run(data: LeakInput) -> list[Finding]:
     return found.findings()
 
 
-def _shown(episode: Trajectory, lines: set[str], shared: Texts) -> bool:
+def _shown(episode: Trajectory, lines: set[str], shared: Texts, *, recorded: bool) -> bool:
     """True where an observation says one of the lines and neither the requester, nor an earlier action, nor a policy does: a tool
-    may say the agent's words of the episode again, and a policy is known anyway."""
+    may say the agent's words of the episode again, and a policy is known anyway. Of recorded answers (`recorded`), which agents
+    repeat, counts what stands beside them."""
     longest = {max(line.split(), key=len) for line in lines}
-    for place, text in enumerate(episode.observations[1:], 1):
+    for place, observation in enumerate(episode.observations[1:], 1):
+        text = apart(observation)[1] if recorded else observation
         low = text.lower()
-        if text.startswith(SAID) or not (disguised(text) or any(word in low for word in longest)):
+        if observation.startswith(SAID) or not (disguised(text) or any(word in low for word in longest)):
             continue
         shown = _line(_inside(text))
         if held := [line for line in lines if line in shown]:

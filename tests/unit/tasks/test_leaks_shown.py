@@ -118,6 +118,11 @@ def test_a_whole_sentence_of_an_agents_is_found_in_an_observation_unless_the_epi
     assert failed("resolution_text", episode(f"{READ} {LINE}", data=data, actions=reply)) == []
     wrote = replace(data, requester_turns={FIRST.task_id: (LINE,)})
     assert failed("resolution_text", episode(f"{READ} {LINE}", data=wrote)) == []
+    # What a tool answers by the records the agent may repeat.
+    answer = json.dumps({"message": LINE})
+    assert failed("resolution_text", episode(answer, data=recorded(data))) == []
+    assert failed("resolution_text", episode(answer, data=data)) == SHOWN
+    assert failed("resolution_text", episode(f"{READ} {LINE}", data=recorded(data))) == SHOWN
     ruled, digest = with_content(data, {"document": "d", "version": 1, "title": "t", "clauses": [{"clause": "1", "text": LINE}]})
     ruled = with_task(ruled, 0, lambda t: t.model_copy(update={"policies": (*t.policies, digest)}))
     assert failed("resolution_text", episode(f"{READ} {LINE}", data=ruled)) == []
