@@ -60,8 +60,8 @@ SAID = '{"requester"'
 
 
 def answers_recorded(data: LeakInput, task: TaskSpec) -> bool:
-    """True where the task's tools answer from recorded queries: as the records hold it, later times and ids included, and in the
-    words that agents then repeat."""
+    """True where the task's tools answer from recorded queries: as the records hold it, later times and ids included, and in
+    the words that agents then repeat."""
     systems = declared_systems(task)
     return bool(systems) and any(recorded(row, systems) for d in task.state[-1:] for row in rows_of(data.content, d))
 

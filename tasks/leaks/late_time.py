@@ -10,7 +10,7 @@ requester, by the records, named that day. A month alone is no time: it may hold
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -21,7 +21,7 @@ from tasks.leaks._plant import with_field
 from tasks.leaks._states import Column, Dated, after, dated, declared_systems, nested, once, state_leaves
 from tasks.leaks._times import NO_ZONE, Time, instant, may_hold_times, stamps, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import MESSAGES, Found, Texts, fact_texts, must_instant, prompt_texts, shared_texts, shown_episodes
+from tasks.leaks._walk import MESSAGES, Found, Texts, bare, fact_texts, must_instant, prompt_texts, shared_texts, shown_episodes
 
 HANDLED = re.compile(
     r"(?:resolved|closed|solved|refunded|cancell?ed|granted|refused|denied|updated|handled|decided|completed|credited|restored|"
@@ -128,7 +128,7 @@ def _episodes(data: LeakInput, planned: set[str], found: Found) -> None:
                 continue
             if (hidden or any(time.after(cut, slack) for time in times_in(text))) and any(
                 time.after(cut, slack) and (time.clock or _handled(value, time) or len(value) < PROSE)
-                for value, time in _unplanned(text, keys)
+                for value, time in _unplanned(text, keys, data.first_seen)
             ):
                 found.add("trajectories/observations", "a time after the cut", [task.task_id])
 
@@ -139,9 +139,9 @@ def _may_be_late(text: str, cut: datetime) -> bool:
     return None in found or any(at > cut for at in found if at is not None) or may_hold_times(STAMP.sub("~", text))
 
 
-def _unplanned(text: str, keys: set[str]) -> Iterator[tuple[str, Time]]:
+def _unplanned(text: str, keys: set[str], known: Mapping[str, str]) -> Iterator[tuple[str, Time]]:
     """(value, time in it) of an observation, those under planned keys and what the requester says left out; what stands beside
-    the JSON of one counts as well."""
+    the JSON of one counts as well. What is one of the `known` pseudonyms as a whole says no time."""
     keys = keys | {"requester", "text", "subject"}
     values, beside = apart(text)
     leaves = [(key, value) for one in values for _, key, value in nested(one)]
@@ -150,7 +150,8 @@ def _unplanned(text: str, keys: set[str]) -> Iterator[tuple[str, Time]]:
     for key, value in leaves:
         if key not in keys and isinstance(value, str | int | float) and not isinstance(value, bool):
             said = apart(value)[1] if isinstance(value, str) else str(value)
-            yield from ((said, time) for time in times_in(said))
+            if bare(said) not in known:
+                yield from ((said, time) for time in times_in(said))
 
 
 def _latest(path: str, times: Iterable[Time]) -> list[tuple[datetime, tuple[str, Time]]]:

@@ -79,7 +79,8 @@ def run(data: LeakInput) -> list[Finding]:
     @cache
     def named(name: str) -> bool:
         """Whether a name (of a field, a record, a path) holds an outcome code."""
-        return in_text is not None and in_text.search(name) is not None
+        readings = [(name, name)] if name.isascii() else opened(name, name)
+        return in_text is not None and any(in_text.search(one) for _, one in readings)
 
     def told(column: Column) -> Look[tuple[str, str]] | None:
         """(path, "") where an outcome code stands, (path, own label) where it tells only the task of that outcome, (path, class)
@@ -137,7 +138,7 @@ def run(data: LeakInput) -> list[Finding]:
             for path, _, _ in in_part(part):
                 found.add(path, "an outcome code", [task.task_id])
         for name in data.file_times.get(task.task_id, ()):
-            if in_text is not None and in_text.search(name):
+            if named(name):
                 found.add("files", "an outcome code in a file's name", [task.task_id])
     if in_text is not None:
         _descriptions(data, in_text, found)
@@ -168,8 +169,8 @@ def _descriptions(data: LeakInput, in_text: re.Pattern[str], found: Found) -> No
 
 
 def _episodes(data: LeakInput, in_text: re.Pattern[str] | None, found: Found) -> None:
-    """An episode's observation may repeat a code that its own earlier actions, or its rules' texts, named; no other. A code that
-    is an ordinary word counts beside the JSON of an observation, alone there or in its line."""
+    """An episode's observation may repeat a code that its own earlier actions, or its rules' texts, named; no other. A code
+    that is an ordinary word counts beside the JSON of an observation, alone there or in its line."""
     workflows = {task.task_id: task for task in data.tasks}
     spellings: dict[str, list[str]] = {}
     for code in data.code_book.outcomes:

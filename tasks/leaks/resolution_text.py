@@ -164,9 +164,9 @@ def run(data: LeakInput) -> list[Finding]:
 
 
 def _shown(episode: Trajectory, lines: set[str], shared: Texts, *, recorded: bool) -> bool:
-    """True where an observation says one of the lines and neither the requester, nor an earlier action, nor a policy does: a tool
-    may say the agent's words of the episode again, and a policy is known anyway. Of recorded answers (`recorded`), which agents
-    repeat, counts what stands beside them."""
+    """True where an observation says one of the lines and neither the requester, nor an earlier action, nor a policy does: a
+    tool may say the agent's words of the episode again, and a policy is known anyway. Of recorded answers (`recorded`), which
+    agents repeat, counts what stands beside them."""
     longest = {max(line.split(), key=len) for line in lines}
     for place, observation in enumerate(episode.observations[1:], 1):
         text = apart(observation)[1] if recorded else observation

@@ -76,6 +76,14 @@ def test_planned_times_inside_the_json_of_an_observation_and_times_before_the_cu
     assert failed("late_time", episode(json.dumps({"note": {"at": int(LATER.timestamp())}}))) == SHOWN
 
 
+def test_a_pseudonym_in_an_observation_says_no_time_though_its_digits_read_as_one() -> None:
+    name = f"PERSON_{LATER:%Y%m%d}"
+    shown = json.dumps({"by": name, "mail": f"{name}_EMAIL"})
+    data = replace(SMALL, first_seen={**SMALL.first_seen, name: (CUT - timedelta(days=1)).isoformat()})
+    assert failed("late_time", episode(shown, data=data)) == []
+    assert failed("late_time", episode(shown)) == SHOWN
+
+
 @pytest.mark.parametrize("name", [token("ORDER", "new"), "WO-2024/77"])
 def test_an_identifier_that_comes_later_is_found_in_an_observation_unless_the_requester_brings_it(name: str) -> None:
     data = replace(SMALL, first_seen={**SMALL.first_seen, name: LATER.isoformat()})
@@ -123,7 +131,7 @@ def test_a_whole_sentence_of_an_agents_is_found_in_an_observation_unless_the_epi
     assert failed("resolution_text", episode(answer, data=recorded(data))) == []
     assert failed("resolution_text", episode(answer, data=data)) == SHOWN
     assert failed("resolution_text", episode(f"{READ} {LINE}", data=recorded(data))) == SHOWN
-    ruled, digest = with_content(data, {"document": "d", "version": 1, "title": "t", "clauses": [{"clause": "1", "text": LINE}]})
+    ruled, digest = with_content(data, {"document": "d", "version": 1, "clauses": [{"clause": "1", "text": LINE}]})
     ruled = with_task(ruled, 0, lambda t: t.model_copy(update={"policies": (*t.policies, digest)}))
     assert failed("resolution_text", episode(f"{READ} {LINE}", data=ruled)) == []
 
@@ -166,6 +174,14 @@ GREEK = str.maketrans("oviABEHIKMNOPTXYZ", "ονιΑΒΕΗΙΚΜΝΟΡΤΧΥΖ")
 
 def accented(text: str) -> str:
     return "".join(f"{c}\u0301" if c in "aeiouAEIOU" else c for c in text)
+
+
+def test_a_code_in_letters_that_look_like_ours_is_found_in_names_too() -> None:
+    code = CODE.translate(SAME)
+    files = replace(SMALL, file_times={FIRST.task_id: {f"notes/{code}.txt": FIRST.started_at}})
+    assert failed("outcome_literal", files) == ["files"]
+    assert failed("outcome_literal", with_field(SMALL, 0, "orders", "order", "status", {code: 1}))
+    assert failed("outcome_literal", with_field(SMALL, 0, "orders", "order", code, 1))
 
 
 @pytest.mark.parametrize("write", [lambda t: t.translate(SAME), lambda t: t.translate(GREEK), accented])
