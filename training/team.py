@@ -61,6 +61,7 @@ def joined() -> Iterator[None]:
     dist.init_process_group("cpu:gloo,cuda:nccl" if gpu else "gloo", timeout=PATIENCE)
     try:
         yield
+        wait()  # nobody leaves while another still speaks: gloo takes a closed connection for a fault, and aborts the process
     finally:
         dist.destroy_process_group()
 

@@ -190,5 +190,5 @@ print(bad)
 def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = command(capsys, "--help")
     assert code == 0
-    for words in ("--taskset", "held-out side is refused", "--control", "--kl-stop", "ten minutes"):
+    for words in ("--taskset", "held-out side is refused", "--control", "--kl-stop", "ten to twenty minutes"):
         assert words in out
