@@ -24,6 +24,12 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         """A redirect leads to a host that nobody named."""
 
 
+def direct() -> urllib.request.OpenerDirector:
+    """Opens addresses of the host that was named, by no proxy of the environment and following no redirect: what is sent comes
+    from records."""
+    return urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
+
+
 class Failed(Exception):  # noqa: N818 - counted, never seen outside
     """The endpoint gave no usable answer; the message is the kind of failure that is counted."""
 
@@ -69,9 +75,8 @@ class Endpoint:
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
         request = urllib.request.Request(f"{self.host.rstrip('/')}/chat/completions", json.dumps(body).encode(), headers)
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirect())
         try:
-            with opener.open(request, timeout=self.timeout_s) as response:
+            with direct().open(request, timeout=self.timeout_s) as response:
                 raw = response.read(MAX_BYTES + 1)
         except urllib.error.HTTPError as error:
             error.close()

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from environments.endpoint import direct
 from schemas.errors import StageError
 from training import checkpoint, team
 from training.policy import Policy
@@ -147,7 +148,7 @@ class Vllm:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, {"Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+            with direct().open(request, timeout=self.timeout) as answer:
                 text = answer.read()
             return json.loads(text) if text else None
         except urllib.error.HTTPError as error:

@@ -41,13 +41,13 @@ from training.curriculum import by_difficulty, passes
 from training.demonstrations import Demonstrator
 from training.engine_rollout import play_by
 from training.gae import gae, group_baseline, length_adaptive_lambda, terminal_only, turn_gae
-from training.judged import check_agreement, judged
 from training.judges import open_judge, refuse_learnt_from
 from training.lab import Lab, in_shards, prepare, references, resume, run_folder, save, say, start_over, validated
 from training.made import opened
 from training.policy import collate, microbatches, score
 from training.report import Clock, rollout_metrics, summary_line, write_report
 from training.rollout import Played, play
+from training.scored import check_agreement, scored
 from training.sides import held_out_ids, open_training_side
 from training.tape import Tape
 
@@ -237,7 +237,7 @@ def advantages(
             rewards[id(tape)] = [0.0] * (len(rewards[id(tape)]) - 1) + [totals[other]]
     kl_sum, samples, sampled = 0.0, list[Sample](), list[torch.Tensor]()
     parts = microbatches([t for t in tapes if rewards[id(t)]], config.microbatch)
-    mine = [(judged(lab, part), counts) for part, counts in shard.rounds(parts, lab.policy.model)]
+    mine = [(scored(lab, part), counts) for part, counts in shard.rounds(parts, lab.policy.model)]
     found = team.gathered([now for now, counts in mine if counts])
     device = lab.policy.device
     for part, now in zip(parts, found, strict=True):

@@ -54,6 +54,14 @@ def config(model: Path, small_folder: Path, server: State) -> Config:
     return Config(**{**defaults(str(model), engine="vllm"), **other})
 
 
+def test_nothing_goes_through_a_proxy_of_the_environment(server: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert Vllm(server.url, tmp_path, 10, 30.0).model
+
+
 def folder_of(name: str) -> Path:
     return Path(os.environ["RECORDGYM_DATA"]) / "runs" / name
 

@@ -23,7 +23,7 @@ ENGINE_TOLERANCE = 0.1
 
 
 @dataclass(slots=True)
-class Judged:
+class Scored:
     """The action tokens of one forward pass; on the CPU."""
 
     logprob: torch.Tensor
@@ -37,14 +37,14 @@ class Judged:
 
 
 @torch.no_grad()
-def judged(lab: Lab, part: Sequence[Tape]) -> Judged:
+def scored(lab: Lab, part: Sequence[Tape]) -> Scored:
     """One forward pass of the current policy and one of the warm start."""
     config = lab.config
     batch = collate(part, lab.codec.size, lab.codec.pad, lab.policy.device)
     lab.policy.eval()
     now = score(lab.policy, batch, temperature=config.temperature)
     warm = lab.reference.logprob(batch, temperature=config.temperature) if config.kl_warm else now.logprob
-    return Judged(now.logprob.cpu(), losses.k1(now.logprob, warm).cpu(), now.value.cpu(), now.last_value.cpu())
+    return Scored(now.logprob.cpu(), losses.k1(now.logprob, warm).cpu(), now.value.cpu(), now.last_value.cpu())
 
 
 def check_agreement(lab: Lab, apart: torch.Tensor, first: bool) -> None:
