@@ -2,6 +2,7 @@
 
     python -m benchmarks.mutants                    (after make build-tasks; both task sets where they are built)
     python -m benchmarks.mutants --automatic 0      only the mutants written by hand
+    python -m benchmarks.mutants --modules rewards.listed rewards.seen      the automatic ones of some modules
 
 The grader (`rewards/`) is changed in one place at a time, and the certificates of a fixed sample of tasks are derived again under
 it: one task for every workflow and outcome code of each set. A mutant is killed where a certificate no longer holds, where the
@@ -42,7 +43,7 @@ from schemas.taskset import SideManifest, TaskSet, TaskSetManifest
 MODULES = (
     "rewards.outcome", "rewards.score", "rewards.events", "rewards.path", "rewards.view", "rewards.values", "rewards.rule",
     "rewards.rules.approval", "rewards.rules.exact", "rewards.rules.forbidden", "rewards.rules.limit", "rewards.rules.overdue",
-    "rewards.rules.required_before", "rewards.rules.shown_before", "rewards.rules.window",
+    "rewards.rules.required_before", "rewards.rules.shown_before", "rewards.rules.window", "rewards.listed", "rewards.seen",
 )  # fmt: skip
 SETS = ("helpdesk_v1", "star_v1")
 WANTED = 0.95
@@ -221,11 +222,11 @@ def written() -> list[SourceMutant]:
     return found
 
 
-def automatic() -> tuple[list[SourceMutant], Counter[str]]:
-    """Every automatic mutant, and how many functions' were left out for which reason."""
+def automatic(modules: Sequence[str] = MODULES) -> tuple[list[SourceMutant], Counter[str]]:
+    """Every automatic mutant of `modules`, and how many functions' were left out for which reason."""
     reasons = {name: why for why, names in OUT_OF_QUESTION.items() for name in names}
     kept, out = [], Counter[str]()
-    for module in MODULES:
+    for module in modules:
         for mutant in mutants(module, source_of(module)):
             why = reasons.get(mutant.function)
             if why is None:
@@ -294,6 +295,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--replays", type=int, default=60, help="how many automatic mutants are also judged without the yardstick; -1: all"
     )
+    parser.add_argument("--modules", nargs="*", choices=MODULES, default=MODULES, help="where automatic mutants are made")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--per-code", type=int, default=1, help="tasks for each workflow and outcome code")
     asked = parser.parse_args(arguments)
@@ -307,8 +309,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start = time.monotonic()
     before = baseline(tasks)
     by_hand = written()
-    drawn, out = automatic()
-    check_equivalent({m.name for m in (*by_hand, *drawn)})
+    check_equivalent({m.name for m in (*by_hand, *automatic()[0])})
+    drawn, out = automatic(asked.modules)
     places = {m.name: m.place for m in (*by_hand, *drawn)}
     if 0 <= asked.automatic < len(drawn):
         drawn = sorted(random.Random(1).sample(drawn, asked.automatic), key=lambda m: m.name)
