@@ -99,6 +99,8 @@ def limits(run: RunFiles) -> list[str]:
         out.append(labels_line(run).text)
     if run.made is None:
         out.append("The machine that it ran on was not recorded.")
+    elif said := run.made.get("report"):
+        out.append(said)
     out.append("Organisations, months and policies unlike the held-out ones were not tried.")
     return out
 

@@ -25,6 +25,8 @@ class Config:
 
     taskset: str
     """Name of a task set under data/tasksets, or its folder. The held-out side is refused."""
+    accept_failed_report: bool = False
+    """Train although the task set's quality report says FAIL; the run's card says so, too."""
     run: str = ""
     """Name of the run folder under data/runs; by default the task set's name and a digest of these settings and the code."""
     resume: Literal["auto", "never"] = "auto"
@@ -195,7 +197,7 @@ LORA: dict[str, Any] = {"warm_lr": 2e-4, "lr": 2e-5}
 """And for one with adapters."""
 ENGINE: dict[str, Any] = {"epochs": 1}
 """And where an engine of its own plays: its samples are a little off the policy from the start."""
-NOT_IDENTITY = ("run", "resume", "quiet", "evaluate", "engine_url", "engine_timeout", "hosts", "shard")
+NOT_IDENTITY = ("accept_failed_report", "run", "resume", "quiet", "evaluate", "engine_url", "engine_timeout", "hosts", "shard")
 """Settings that a run's results do not depend on."""
 
 

@@ -11,6 +11,7 @@ import torch
 from schemas.files import read_json, write_json
 from training import audit, team
 from training.lab import Lab
+from training.passed import require_passed
 
 
 def machine(threads: int) -> dict[str, Any]:
@@ -54,6 +55,7 @@ def opened(lab: Lab, done: int) -> None:
         path,
         {
             "machines": known["machines"],
+            "report": require_passed(lab.taskset.folder, accepted=True),
             "train_tasks": len(lab.train_ids),
             "validation_tasks": len(lab.validation_ids),
             "train_organisations": len({tasks[t].organisation for t in lab.train_ids}),

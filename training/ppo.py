@@ -44,6 +44,7 @@ from training.gae import gae, group_baseline, length_adaptive_lambda, terminal_o
 from training.judges import open_judge, refuse_learnt_from
 from training.lab import Lab, in_shards, prepare, references, resume, run_folder, save, say, start_over, validated
 from training.made import opened
+from training.passed import require_passed
 from training.policy import collate, microbatches, score
 from training.report import Clock, rollout_metrics, summary_line, write_report
 from training.rollout import Played, play
@@ -67,6 +68,7 @@ def train(config: Config) -> Path:
     torch.set_num_threads(config.threads)
     torch.use_deterministic_algorithms(True, warn_only=True)
     taskset = open_training_side(config.taskset)
+    require_passed(taskset.folder, accepted=config.accept_failed_report)
     if config.shard and not team.started():
         raise StageError("--shard cuts a model in pieces over several processes; start it with torchrun")
     if config.hosts and team.size() > 1:
