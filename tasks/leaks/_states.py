@@ -11,7 +11,6 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import compress, count, repeat
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -121,11 +120,13 @@ class Column:
 Look = Callable[[Any], Sequence[T]]
 """What there is in a value that matters to a check, most often nothing."""
 _rows: list[Row] = []
-_numbers: dict[tuple[str, str], dict[bytes, int]] = {}
+_numbers: dict[tuple[str, str], defaultdict[bytes, int]] = {}
 """(system, kind) -> id and values -> number of the row."""
 _parts: dict[str, Any] = {}
 """Digest -> (rows,) numbers of its rows, int32: a digest names its value, so neither ever goes stale."""
 TEXTS = ("token", "stamp", "text")
+BITS = 62
+"""Marks that one number of 64 bits holds."""
 HOLDERS = ("dict", "list", "wrapped")
 """Sorts of what something stands in: a text with another inside is "wrapped"."""
 _PSEUDONYM = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?")
@@ -145,14 +146,21 @@ def _lines(whole: re.Pattern[str], texts: Collection[str]) -> set[str]:
     return found if len(found) == len(texts) else found.intersection(texts)
 
 
-def _sorts_of(values: Sequence[Any]) -> list[str]:
-    """What each value is as a whole: pseudonyms and instants, as most texts are, are told all at once."""
-    texts = {value for value in values if isinstance(value, str)}
+def _sorts_of(values: Sequence[Any]) -> str | list[str]:
+    """What each value is as a whole, or all of them are; each different text is looked at once."""
+    types = set(map(type, values))
+    texts = set(values) if types == {str} else {value for value in values if isinstance(value, str)} if str in types else set()
+    if not texts and len(types) == 1:
+        return next(iter(types)).__name__
+    # Pseudonyms and instants, as most texts are, are told all at once.
     found = dict.fromkeys(tokens_in(texts), "token")
     if len(found) < len(texts):
         found |= dict.fromkeys(_lines(_INSTANTS, texts), "stamp")
-    for text in texts.difference(found) if len(found) < len(texts) else ():
-        found[text] = _sort(text)
+    if len(found) < len(texts):
+        found |= {text: _sort(text) for text in texts.difference(found)}
+    kinds = set(found.values())
+    if len(kinds) == 1 and len(types) == 1:
+        return kinds.pop()
     return [found[value] if isinstance(value, str) else type(value).__name__ for value in values]
 
 
@@ -170,7 +178,8 @@ def _sort(value: Any) -> str:
     return found
 
 
-def _numbers_of(content: Callable[[str], Any], digest: str) -> Any:
+def numbers_of(content: Callable[[str], Any], digest: str) -> Any:
+    """(rows,) numbers of the rows of one part of a state, int32."""
     found = _parts.get(digest)
     if found is None:
         import numpy as np
@@ -178,17 +187,21 @@ def _numbers_of(content: Callable[[str], Any], digest: str) -> Any:
         whole: list[int] = []
         for system, kinds in content(digest).items():
             for kind, rows in kinds.items():
-                known = _numbers.setdefault((system, kind), {})
-                keys = _keys(rows.items())
-                numbers = [*map(known.get, keys)]
-                if None in numbers:
-                    for place, (key, item) in enumerate(zip(keys, rows.items(), strict=True)):
-                        if numbers[place] is None:
-                            numbers[place] = known[key] = len(_rows)
-                            _rows.append(Row(system, kind, *item))
-                whole += numbers  # type: ignore[arg-type]
+                if rows:
+                    whole += _numbered(system, kind, rows)
         found = _parts[digest] = np.array(whole, dtype=np.int32)
     return found
+
+
+def _numbered(system: str, kind: str, rows: Mapping[str, Any]) -> list[int]:
+    """The numbers of rows of a kind; those not seen before get the next ones."""
+    known = _numbers.setdefault((system, kind), defaultdict())
+    before, first = len(known), len(_rows)
+    known.default_factory = count(first).__next__
+    numbers = [*map(known.__getitem__, _keys(rows.items()))]
+    if len(known) > before:  # ids differ, and so do rows: a new number stands here once, and they ascend
+        _rows.extend([Row(system, kind, *item) for number, item in zip(numbers, rows.items(), strict=True) if number >= first])
+    return numbers
 
 
 def _keys(items: Iterable[tuple[str, Any]]) -> list[bytes]:
@@ -203,12 +216,14 @@ def _keys(items: Iterable[tuple[str, Any]]) -> list[bytes]:
 
 def rows_of(content: Callable[[str], Any], digest: str) -> list[Row]:
     """The rows of one part of a state."""
-    return [_rows[number] for number in _numbers_of(content, digest).tolist()]
+    return [_rows[number] for number in numbers_of(content, digest).tolist()]
 
 
-class _Index(NamedTuple):
+class Index(NamedTuple):
     """The parts of all states of a task set that hold rows, one after the other."""
 
+    rows: list[Row]
+    """By their numbers; those of other task sets, which are kept, too."""
     digests: list[str]
     numbers: Any
     """(rows of all parts,) numbers of their rows."""
@@ -218,11 +233,11 @@ class _Index(NamedTuple):
     """Of the different rows; those of ids first."""
 
 
-_last: dict[tuple[str, ...], _Index] = {}
+_last: dict[tuple[str, ...], Index] = {}
 """Digests of the last task set -> its index."""
 
 
-def _index(data: LeakInput) -> _Index:
+def index_of(data: LeakInput) -> Index:
     """The index of a task set's states; the last one is kept, since the checks look at one set after another."""
     import numpy as np
 
@@ -234,12 +249,12 @@ def _index(data: LeakInput) -> _Index:
         _rows.clear()
         _numbers.clear()
         _parts.clear()
-    parts = [(digest, numbers) for digest in digests if len(numbers := _numbers_of(data.content, digest))]
+    parts = [(digest, numbers) for digest in digests if len(numbers := numbers_of(data.content, digest))]
     whole = np.concatenate([numbers for _, numbers in parts]) if parts else np.zeros(0, dtype=np.int32)
     starts = np.cumsum([0, *(len(numbers) for _, numbers in parts)])[:-1]
     here = np.zeros(len(_rows), dtype=bool)
     here[whole] = True
-    found = _last[digests] = _Index([digest for digest, _ in parts], whole, starts, _columns(np.flatnonzero(here).tolist()))
+    found = _last[digests] = Index(_rows, [digest for digest, _ in parts], whole, starts, _columns(np.flatnonzero(here).tolist()))
     return found
 
 
@@ -255,8 +270,8 @@ def _columns(numbers: list[int]) -> list[Column]:
         for field, held in zip(fields, zip(*[_rows[number].values.values() for number in here], strict=True), strict=True):
             cells = places.setdefault((system, kind, field), defaultdict(lambda: ([], [])))
             sorts = _sorts_of(held)
-            for sort in dict.fromkeys(sorts):
-                chosen = [one == sort for one in sorts]
+            for sort in (sorts,) if isinstance(sorts, str) else dict.fromkeys(sorts):
+                chosen = repeat(True) if isinstance(sorts, str) else [one == sort for one in sorts]
                 if sort not in HOLDERS:
                     cells["", field, sort][0].extend(compress(here, chosen))
                     cells["", field, sort][1].extend(compress(held, chosen))
@@ -322,7 +337,7 @@ def _is_query(fields: Iterable[str]) -> bool:
     return bool(fields) and RECORDED.issuperset(fields)
 
 
-def _told(index: _Index, look: Callable[[Column], Look[T] | None]) -> Iterator[tuple[Column, dict[Any, Sequence[T]]]]:
+def _told(index: Index, look: Callable[[Column], Look[T] | None]) -> Iterator[tuple[Column, dict[Any, Sequence[T]]]]:
     """The columns in which something matters, and what is told by which of their values."""
     for column in index.columns:
         of = look(column)
@@ -361,7 +376,7 @@ class Parts(Generic[T]):
         """Part -> its rows in which something matters."""
         import numpy as np
 
-        index = _index(self._data)
+        index = index_of(self._data)
         for column, held in _told(index, self._look):
             tells = np.array([value in held for value in column.different], dtype=bool)[column.places]
             for number, place in zip(column.numbers[tells].tolist(), column.places[tells].tolist(), strict=True):
@@ -377,31 +392,36 @@ class Parts(Generic[T]):
 
 
 class Marks(Generic[T]):
-    """Which marks stand in a task's state, where nearly every row has some: of a part counts only which kinds of rows it has."""
+    """Which marks stand in a task's state, where nearly every row has some: of a part counts only what its rows have together."""
 
     def __init__(self, data: LeakInput, mark: Callable[[Column], T | None]) -> None:
         """`mark`: what the rows with a value in a column are marked with; hashable, None for nothing."""
         import numpy as np
 
-        index = _index(data)
+        index = index_of(data)
         self._marks: dict[T, int] = {}
-        marked = [0] * len(_rows)
-        queries: dict[int, str] = {}
-        for column in index.columns:
-            if column.sort == "id":
-                queries.update(dict.fromkeys(column.numbers.tolist(), column.system) if _is_query(column.fields) else {})
-            elif (one := mark(column)) is not None:
-                bit = 1 << self._marks.setdefault(one, len(self._marks))
-                for number in column.numbers.tolist():
-                    marked[number] |= bit
-        kinds: dict[tuple[int, str | None], int] = {}
-        numbered = np.array([kinds.setdefault((bits, queries.get(n)), len(kinds)) for n, bits in enumerate(marked)], dtype=int)
+        marked = [
+            (self._marks.setdefault(one, len(self._marks)), c.numbers)
+            for c in index.columns
+            if c.sort != "id" and (one := mark(c)) is not None
+        ]
+        bits = np.zeros((1 + len(self._marks) // BITS, len(_rows)), dtype=np.int64)
+        for place, numbers in marked:
+            bits[place // BITS, numbers] |= 1 << place % BITS
+        queries = [c for c in index.columns if c.sort == "id" and _is_query(c.fields)]
         self._of_part: dict[str, list[tuple[int, str | None]]] = {}
-        if kinds:
-            sizes, by_number = np.diff([*index.starts, len(index.numbers)]), list(kinds)
-            whole = np.repeat(np.arange(len(sizes)), sizes) * len(kinds) + numbered[index.numbers]
-            for pair in np.unique(whole).tolist():
-                self._of_part.setdefault(index.digests[pair // len(kinds)], []).append(by_number[pair % len(kinds)])
+        for system in (None, *dict.fromkeys(c.system for c in queries)):
+            chosen = np.full(len(_rows), system is None)
+            for column in queries:
+                chosen[column.numbers] = column.system == system
+            # (parts,) what the chosen rows of each part have
+            lines = [
+                np.bitwise_or.reduceat((line * chosen)[index.numbers], index.starts).tolist() for line in bits if index.digests
+            ]
+            for digest, words in zip(index.digests, zip(*lines, strict=True), strict=True):
+                held = sum(word << n * BITS for n, word in enumerate(words))
+                self._of_part.setdefault(digest, []).append((held, system))
+        self._said: dict[int, list[T]] = {}
 
     def of(self, task: TaskSpec) -> list[T]:
         """The marks of the rows in the task's state, the recorded queries of declared systems left out."""
@@ -409,49 +429,6 @@ class Marks(Generic[T]):
         for digest in task.state:
             for bits, system in self._of_part.get(digest, ()):
                 held |= bits if system not in skipped else 0
-        return [one for one, place in self._marks.items() if held >> place & 1]
-
-
-class Dated(NamedTuple, Generic[T]):
-    """What a check is told by the values of a column, each thing with its instant."""
-
-    latest: Mapping[Any, float]
-    """Value -> the latest of its instants in seconds, or something later; only the values that say any."""
-    of: Callable[[Any], Sequence[tuple[datetime, T]]]
-    """(instant in UTC, what is of it) of such a value; asked where the instant may be after a cut."""
-
-
-def dated(values: Iterable[Any], of: Callable[[Any], Sequence[tuple[datetime, T]]]) -> Dated[T]:
-    """As each of the values says."""
-    held = {value: said for value in values if (said := of(value))}
-    return Dated({value: max([at.timestamp() for at, _ in said]) for value, said in held.items()}, held.__getitem__)
-
-
-def after(data: LeakInput, cuts: Sequence[datetime], look: Callable[[Column], Dated[T] | None]) -> Iterator[list[T]]:
-    """For each task what its state holds of an instant after its cut (in UTC), the recorded queries of declared systems left out.
-
-    `look`: what is told by a column's values, None where nothing is. Of a part that holds nothing so late no row is read.
-    """
-    import numpy as np
-
-    index = _index(data)
-    columns = [(column, said) for column in index.columns if (said := look(column)) is not None and said.latest]
-    latest = np.full(len(_rows), -np.inf)
-    for column, said in columns:
-        seconds = np.array([*map(said.latest.get, column.different, repeat(-np.inf))])
-        np.maximum.at(latest, column.numbers, seconds[column.places])
-    of_parts = np.maximum.reduceat(latest[index.numbers], index.starts).tolist() if index.digests else []
-    of_part = dict(zip(index.digests, of_parts, strict=True))
-    late: list[list[int]] = []
-    for task, cut in zip(data.tasks, cuts, strict=True):
-        least, skipped = cut.timestamp() - 1.0, declared_systems(task)  # seconds are rounded: the instants themselves decide
-        parts = [_numbers_of(data.content, digest) for digest in task.state if of_part.get(digest, least) > least]
-        rows = [number for numbers in parts for number in numbers[latest[numbers] > least].tolist()]
-        late.append([number for number in rows if not recorded(_rows[number], skipped)])
-    of_row: dict[int, list[tuple[datetime, T]]] = {number: [] for rows in late for number in rows}
-    for column, said in columns if of_row else ():
-        for number, place in zip(column.numbers.tolist(), column.places.tolist(), strict=True):
-            if number in of_row and (value := column.different[place]) in said.latest:
-                of_row[number] += said.of(value)
-    for rows, cut in zip(late, cuts, strict=True):
-        yield [what for number in rows for at, what in of_row[number] if at > cut]
+        if held not in self._said:
+            self._said[held] = [one for one, place in self._marks.items() if held >> place & 1]
+        return self._said[held]

@@ -95,6 +95,13 @@ _QUICK = re.compile(
     _FLAGS,
 )
 """Begins with one character of a few, so that the search skips over all others."""
+_OF_THREE = "[0-9]?[-/.][0-9][0-9]?[-/.][0-9][0-9]"
+_QUICK_ASCII = re.compile(
+    rf"1(?:9[0-9][0-9]|[2-9][0-9]{{8}}|{_OF_THREE})|2(?:0[0-9][0-9]|{_OF_THREE})|0(?:[0-9A-Za-z]{{25}}|{_OF_THREE})|"
+    + "|".join(f"{digit}{_OF_THREE}" for digit in range(3, 10))
+    + r"|'[0-9][0-9]|-(?<=[0-9A-Fa-f]{4}-)[167][0-9A-Fa-f]{3}-"
+)
+"""`_QUICK` for a text of ASCII alone: an alternative for each first character, of which all but one are passed over unread."""
 _BETWEEN = "|".join(rf"(?<=[^\W\d_]{{3}}{between}\d\d)" for between in ("", r"\W", r"\W\W", r"\W{3}"))
 _NUMBER = re.compile(rf"\d(?<![\d_]\d)\d(?:{_BETWEEN})")
 """Two digits behind a word, at most three characters between."""
@@ -103,14 +110,32 @@ _BEFORE = max(map(len, _MONTHS))
 _ENDS = frozenset(name[-3:] for name in _MONTHS)
 
 
+_SORTS = bytes(
+    ord("9") if byte in b"0123456789" else ord("a") if chr(byte).isalpha() and byte < 128 else 95 if byte == 95 else 32
+    for byte in range(256)
+)
+"""Of ASCII: each letter as "a", each figure as "9", the underscore as it stands, all others as a blank."""
+_BEHIND_WORD = re.compile(rb"aaa {0,3}99")
+"""`_NUMBER` with the end of the word before it, in ASCII that was translated by `_SORTS`."""
+
+
 def may_hold_times(text: str) -> bool:
     """False where nothing is a year, a date of three numbers, a month before a number, an epoch or an id made of a time."""
-    return _QUICK.search(text) is not None or any(_month_before(text, number.start()) for number in _NUMBER.finditer(text))
+    if not text.isascii():
+        return _QUICK.search(text) is not None or any(_month_before(text, number.start()) for number in _NUMBER.finditer(text))
+    if _QUICK_ASCII.search(text) is not None:
+        return True
+    return any(_month_to(text, word.start() + 3) for word in _BEHIND_WORD.finditer(text.encode().translate(_SORTS)))
 
 
 def _month_before(text: str, at: int) -> bool:
     while not text[at - 1].isalnum():
         at -= 1
+    return _month_to(text, at)
+
+
+def _month_to(text: str, at: int) -> bool:
+    """True where the name of a month ends there."""
     end = text[at - 3 : at]
     # Another alphabet's letter may count as a small or capital one of ours: such ends are left to the pattern.
     likely = end.lower() in _ENDS or not end.isascii()

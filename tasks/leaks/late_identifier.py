@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from tasks.leaks._dated import Dated, after, dated
 from tasks.leaks._decode import apart, disguised
 from tasks.leaks._plant import with_text
-from tasks.leaks._states import TEXTS, Column, Dated, after, dated, nested, once, tokens_in
+from tasks.leaks._states import TEXTS, Column, nested, once, tokens_in
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import (
     SAID,

@@ -16,9 +16,10 @@ from functools import cache
 from typing import Any
 
 from schemas.task import TaskSpec
+from tasks.leaks._dated import Dated, after, dated
 from tasks.leaks._decode import apart, disguised
 from tasks.leaks._plant import with_field
-from tasks.leaks._states import Column, Dated, after, dated, declared_systems, nested, once, state_leaves
+from tasks.leaks._states import Column, declared_systems, nested, once, state_leaves
 from tasks.leaks._times import NO_ZONE, Time, instant, may_hold_times, stamps, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import MESSAGES, Found, Texts, bare, fact_texts, must_instant, prompt_texts, shared_texts, shown_episodes
