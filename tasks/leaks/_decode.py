@@ -27,10 +27,11 @@ _OF_BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _STANDARD, _OF_URLS = (
     bytes(ord("a") if chr(byte) in one else ord(" ") for byte in range(256)) for one in (_OF_BASE64, f"{_OF_BASE64}_-")
 )
-"""Each character of Base64, and each of it or of that of URLs, as "a", all others as a blank: where 16 stand together is then told
+"""Each character of Base64, and each of it or of that of URLs, as "a", all others as a blank: that 16 stand together is then told
 by one search of bytes, and no pattern is tried at every letter."""
 _SIXTEEN = b"a" * 16
 _BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{16,}={0,2}(?![\w+/=-])")
+_RUN = re.compile(rb"a{16,}")
 _TOKEN = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_[A-Z]+\d?)?")
 """Most values of a state are of this form, and none of it holds anything."""
 _TOKENISH = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_\w+)?")
@@ -104,11 +105,22 @@ def _once(text: str) -> Iterator[Any]:
         yield re.sub(
             r"\\u([0-9a-fA-F]{4})|\\(.)", lambda m: chr(int(m[1], 16)) if m[1] else {"n": "\n", "t": "\t"}.get(m[2], m[2]), text
         )
-    for match in _BASE64.finditer(text):
-        inner = _from_base64(match[0])
+    for written in _runs(text):
+        inner = _from_base64(written)
         if inner is not None:
             yield inner
     yield from _json_in(text)
+
+
+def _runs(text: str) -> Iterator[str]:
+    """Whatever could be Base64 by its characters."""
+    if not text.isascii():
+        yield from (match[0] for match in _BASE64.finditer(text))
+        return
+    # Behind a character of the same kind none may begin: only where a run begins is it worth a look.
+    for run in _RUN.finditer(text.encode().translate(_OF_URLS)):
+        if (match := _BASE64.match(text, run.start())) is not None:
+            yield match[0]
 
 
 def _folded(text: str) -> Iterator[str]:
@@ -165,6 +177,8 @@ def apart(text: str) -> tuple[list[Any], str]:
 def _parsed(text: str) -> Iterator[tuple[Any, int, int]]:
     """(value, its begin, its end) of the outermost objects and arrays."""
     at = 0
+    if "{" not in text and "[" not in text:
+        return
     while (at := min((i for i in (text.find("{", at), text.find("[", at)) if i >= 0), default=-1)) >= 0:
         try:
             value, end = _DECODER.raw_decode(text, at)

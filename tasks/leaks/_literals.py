@@ -12,7 +12,9 @@ _NOT_WORD = re.compile(r"[\W_]+")
 
 def plain(name: str) -> str:
     """Letters and digits in one case: "resolutionCode", "Resolution-Code" and "resolution_code" are one."""
-    return _plain(name) if len(name) <= SHORT else _NOT_WORD.sub("", name).casefold()
+    if len(name) <= SHORT:
+        return _plain(name)
+    return closed_up(name).decode() if name.isascii() else _NOT_WORD.sub("", name).casefold()
 
 
 SHORT = 64
@@ -24,14 +26,40 @@ def _plain(name: str) -> str:
     return _NOT_WORD.sub("", name).casefold()
 
 
+_LOWER = bytes(range(256)).lower()
+_NO_WORD = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+
+
+def closed_up(text: str) -> bytes:
+    """`plain` of a text of ASCII."""
+    return text.encode().translate(_LOWER, _NO_WORD)
+
+
 def parts_of(name: str) -> list[str]:
     """The words of a code or key: "refundGranted" and "refund_granted" -> ["refund", "granted"]."""
     return [part for part in _NOT_WORD.split(_CAMEL.sub(" ", name).casefold()) if part]
 
 
 def holder(codes: Iterable[str]) -> Callable[[str], bool]:
-    """Tells where a text may hold one of the codes, as `coined` finds them, faster than where they stand: False where none has
-    all its parts in the text."""
+    """Tells where a text may hold one of the codes, as `coined` finds them (blanks or not), faster than where they stand.
+
+    Between the parts of a code as found stand no letters and no figures, so that in the closed-up text they stand together, as
+    in the closed-up code. Another alphabet's letter may count as a small or capital one of ours: such codes and texts are left to
+    the pattern.
+    """
+    known = {plain(code) for code in codes}
+    names = [code.encode() for code in known]
+    ours = all(map(str.isascii, known))
+
+    def may_hold(text: str) -> bool:
+        return not (ours and text.isascii()) or any(map(closed_up(text).__contains__, names))
+
+    return may_hold
+
+
+def speller(codes: Iterable[str]) -> Callable[[str], bool]:
+    """Tells where one of the codes may stand in what a text wraps, escapes within the code included: False where none has all its
+    parts in the text."""
     # Another alphabet's letter may count as a small or capital one of ours: such parts and texts are left to the pattern.
     known = [[part for part in parts_of(code) if part.isascii()] for code in codes]
     longest = {max(parts, key=len, default="") for parts in known}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 
+from tasks.leaks._states import KEPT_TASKS
 from tasks.leaks._walk import words
 
 Gram = tuple[str, ...]
@@ -13,8 +15,9 @@ PARAGRAPHS = re.compile(r"\n\s*\n")
 ENDS = re.compile(r"[.!?\n;]+")
 
 
+@lru_cache(maxsize=KEPT_TASKS)
 def sentences(text: str) -> list[list[str]]:
-    """The words of each sentence."""
+    """The words of each sentence; several checks ask about the same message, and none changes what it is given."""
     return [said for part in ENDS.split(text) if (said := words(part))]
 
 

@@ -83,12 +83,13 @@ def shared_texts(data: LeakInput, task: TaskSpec, *, skip: frozenset[str] = froz
     """(path, text) of what many tasks show alike: policies, what configures the tools (names, descriptions, enumerations; not of
     the systems `skip`), the sentences of rules. Tasks that show the same are given the same list, which nobody changes."""
     configs = tuple([config for config in configured(task) if config.system not in skip])
-    key = (_rules(task), task.policies, configs)
+    rules = _rules(task)
+    key = (rules, task.policies, configs)
     found = _shared.get(key)
     if found is None:
         if len(_shared) > KEPT_TASKS:
             _shared.clear()
-        found = _shared[key] = [(f"rules/{name}", sentence) for name, sentence in _rules(task)]
+        found = _shared[key] = [(f"rules/{name}", sentence) for name, sentence in rules.sentences]
         digests = [(f"policies/{digest[:12]}", digest) for digest in task.policies]
         for config in configs:
             found += config.texts
@@ -98,14 +99,26 @@ def shared_texts(data: LeakInput, task: TaskSpec, *, skip: frozenset[str] = froz
     return found
 
 
+@dataclass(slots=True, eq=False)
+class _Rules:
+    """The rules of some tasks; those of another task, if they read the same, are the same object."""
+
+    sentences: tuple[tuple[str, str], ...]
+    """(id, sentence)."""
+
+
 @once
-def _rules(task: TaskSpec) -> tuple[tuple[str, str], ...]:
-    """(id, sentence) of the task's rules."""
-    found = tuple([(rule.id, rule.sentence) for rule in task.rules])
-    return _said.setdefault(found, found)
+def _rules(task: TaskSpec) -> _Rules:
+    sentences = tuple([(rule.id, rule.sentence) for rule in task.rules])
+    found = _said.get(sentences)
+    if found is None:
+        if len(_said) > KEPT_TASKS:
+            _said.clear()
+        found = _said[sentences] = _Rules(sentences)
+    return found
 
 
-_said: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
+_said: dict[tuple[tuple[str, str], ...], _Rules] = {}
 _shared: dict[Any, Texts] = {}
 
 
@@ -164,8 +177,12 @@ def _words(text: str) -> list[str]:
 
 def grams(text: str, size: int) -> set[tuple[str, ...]]:
     """Runs of `size` words."""
-    found = words(text)
-    return {*zip(*[found[i:] for i in range(size)], strict=False)}
+    return runs(words(text), size)
+
+
+def runs(said: list[str], size: int) -> set[tuple[str, ...]]:
+    """Runs of `size` of the words."""
+    return {*zip(*[said[i:] for i in range(size)], strict=False)}
 
 
 def bare(token: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from schemas.task import TaskSpec
 from tasks.leaks._literals import coined, holder, plain
@@ -40,6 +40,10 @@ SETTINGS = ("weights", "grades", "max_steps", "slice", "world", "canary")
 LISTS = ("splits.json", "manifest.json", "stage.json")
 _ROW_OF = re.compile(r'"task_id"\s*:\s*"([^"]+)"')
 _AMOUNT = re.compile(r"\d[\d.,' ]*\d")
+Told = tuple[set[str], list[str], bool]
+"""Of a field of a row: the keys of the grader's, those that no task has, whether it is a setting with an outcome code."""
+RECENT = 8
+"""Different values of a field of the rows that are remembered: of most fields there are few, and long ones."""
 TASKS, LISTED = "tasks.jsonl", "splits.json"
 """Ends of the names of files that an agent's side may read."""
 
@@ -62,6 +66,7 @@ def run(data: LeakInput) -> list[Finding]:
     orders: dict[tuple[str, str], Counter[tuple[str, ...]]] = {}
     listing: list[tuple[str, str, str, tuple[str, ...]]] = []
     configs: dict[Config, tuple[list[str], list[str], list[str]]] = {}
+    of_workflow: dict[tuple[Config, str], tuple[str, ...]] = {}
     for task in data.tasks:
         digests = list(task.policies)
         for system in configured(task):
@@ -77,7 +82,10 @@ def run(data: LeakInput) -> list[Finding]:
             digests += contents
             for name in names:
                 found.add(f"systems/{system.system}/config/{name}", "a key of the grader's", [task.task_id])
-            shown_codes = tuple(v for v in listed if v in workflows.get(task.workflow, ()))
+            shown_codes = of_workflow.get((system, task.workflow))
+            if shown_codes is None:
+                shown_codes = tuple(v for v in listed if v in workflows.get(task.workflow, ()))
+                of_workflow[system, task.workflow] = shown_codes
             own = set(shown_codes)
             orders.setdefault((task.workflow, system.system), Counter())[shown_codes] += 1
             listing.append((task.task_id, task.workflow, system.system, shown_codes))
@@ -91,9 +99,10 @@ def run(data: LeakInput) -> list[Finding]:
                 held[digest] = {key for key, _ in _pairs(data.content(digest)) if plain(key) in keys}
             for name in held[digest]:
                 found.add(f"content/{name}", "a key of the grader's", [task.task_id])
+    usual = {place: counted.most_common(1)[0][0] for place, counted in orders.items()}
     for task_id, workflow, name, codes in listing:
         # All tasks of a workflow list its codes alike: an order, or a choice, of a task's own may tell which is right.
-        if codes != orders[workflow, name].most_common(1)[0][0]:
+        if codes != usual[workflow, name]:
             found.add(f"systems/{name}/config", "lists the workflow's codes unlike its other tasks", [task_id])
     for file, text in sorted(data.files.items()):
         if file.endswith(LISTED):
@@ -125,11 +134,17 @@ def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
     def coded(value: str) -> bool:
         return in_text is not None and in_text.search(value) is not None
 
-    @cache
-    def told(key: str, raw: bytes) -> tuple[set[str], list[str], bool]:
-        """Of a field of a row: the keys of the grader's, those that no task has, whether it is a setting with an outcome code."""
-        text = raw.decode()
-        return _keys_in(f'"{key}":{text}', keys), _beyond(key, raw), key in SETTINGS and coded(text)
+    names = [key.encode() for key in keys]
+    recent: defaultdict[str, deque[tuple[bytes, Told]]] = defaultdict(lambda: deque(maxlen=RECENT))
+
+    def told(key: str, raw: bytes) -> Told:
+        for before, said in recent[key]:
+            if before == raw:
+                return said
+        named = _keys_in(f'"{key}":{raw.decode()}', keys) if _may_name(b'"%b":%b' % (key.encode(), raw), names) else set()
+        found_ = named, _beyond(key, raw), key in SETTINGS and coded(raw.decode())
+        recent[key].appendleft((raw, found_))
+        return found_
 
     decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
     for file, text in sorted(data.files.items()):
@@ -147,10 +162,15 @@ def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
                     found.add(f"{file}/{place}", "a key that no task has", task_id)
                 if has_code:
                     found.add(f"{file}/{key}", "an outcome code among the settings of a task", task_id)
+    in_settings: dict[str, list[str]] = {}
     for task in data.tasks:
-        for key in SETTINGS:
-            if coded(repr(getattr(task, key))):
-                found.add(f"task/{key}", "an outcome code among the settings of a task", [task.task_id])
+        settings = [getattr(task, key) for key in SETTINGS]
+        # Nearly all tasks have the same: what reads alike, the fields of a model one by one, is looked at once.
+        alike = repr([vars(value) if isinstance(value, BaseModel) else value for value in settings])
+        if alike not in in_settings:
+            in_settings[alike] = [key for key, value in zip(SETTINGS, settings, strict=True) if coded(repr(value))]
+        for key in in_settings[alike]:
+            found.add(f"task/{key}", "an outcome code among the settings of a task", [task.task_id])
 
 
 def _amounts(data: LeakInput, found: Found) -> None:
@@ -171,13 +191,22 @@ def _amounts(data: LeakInput, found: Found) -> None:
                 found.add(f"forms/{kind}", "a number that only held-out answers hold", [])
 
 
+def _may_name(raw: bytes, keys: Iterable[bytes]) -> bool:
+    """False where a text holds none of the grader's keys (in ASCII, as `plain` writes them), however they are spelled: a key of
+    JSON is ASCII but for what `_JSON_KEY` allows between, which is taken out here. Another alphabet's letter may count as a small
+    or capital one of ours: such texts are left to the pattern."""
+    return not raw.isascii() or any(map(raw.translate(_LOWER, b" ._-").__contains__, keys))
+
+
 def _keys_in(text: str, keys: set[str]) -> set[str]:
     """The keys of JSON in a text that are the grader's."""
-    closed_up = text.encode().translate(_LOWER, b" ._-")
-    if text.isascii() and not any(key.encode() in closed_up for key in keys):
+    if not _may_name(text.encode(), [key.encode() for key in keys]):
         return set()
     # No key goes over a brace, and many tasks hold the same objects: each is looked at once.
     return {key for part in {*text.split("{")} for key in _JSON_KEY.findall(part) if plain(key) in keys}
+
+
+_FIELDS = frozenset(TaskSpec.model_fields)
 
 
 @cache
@@ -187,7 +216,7 @@ def _adapter(key: str) -> TypeAdapter[Any]:
 
 def _beyond(key: str, raw: bytes) -> list[str]:
     """Keys of a field of a row, at any depth, that the type of a task does not know."""
-    if key not in TaskSpec.model_fields:
+    if key not in _FIELDS:
         return [key]
     try:
         if b"{" in raw:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 
 from tasks.leaks._dated import Dated, after, dated
 from tasks.leaks._decode import apart, disguised
 from tasks.leaks._plant import with_text
 from tasks.leaks._states import TEXTS, Column, nested, once, tokens_in
+from tasks.leaks._times import instant
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import (
     SAID,
@@ -31,10 +33,10 @@ from tasks.leaks._walk import (
 _LOOSE = re.compile(
     r"(?:\b([A-Za-z]+(?:[_\- ][A-Za-z]+)*)[_\-:# ]?)?(?<![0-9A-Fa-f])([0-9A-Fa-f]{8})(?![0-9A-Za-z])(?!-[0-9a-f]{4}-)"
 )
-_DIGITS = re.compile(r"[0-9A-Fa-f]{8}")
-"""What every pseudonym holds."""
-_ALONE = re.compile(r"[0-9A-Fa-f](?<![0-9A-Fa-f]{2})[0-9A-Fa-f]{7}(?![0-9A-Fa-f])")
-"""The same as a pseudonym may hold it in a text."""
+_FIGURES = frozenset("0123456789ABCDEF")
+_HEX = bytes(ord("h") if byte in b"0123456789ABCDEFabcdef" else ord(" ") for byte in range(256))
+_RUN = re.compile(b"hhhhhhhhh*")
+"""Eight hexadecimal figures and more, in bytes translated by `_HEX`; the pattern begins with what it cannot do without."""
 FEWEST = 4
 """Characters of the shortest identifier."""
 _WORD = re.compile(r"[\w][\w.\-/#]*[\w]")
@@ -42,7 +44,8 @@ _WORD = re.compile(r"[\w][\w.\-/#]*[\w]")
 
 def run(data: LeakInput) -> list[Finding]:
     found = Found("late_identifier")
-    first = {name: must_instant(at, f"first_seen of {name}") for name, at in data.first_seen.items()}
+    read_at = cache(instant)  # many are first seen in one record
+    first = {name: read_at(at) or must_instant(at, f"first_seen of {name}") for name, at in data.first_seen.items()}
     if not first:
         raise ValueError("nobody says when identifiers were first seen")
     digits: dict[str, tuple[datetime, str]] = {}
@@ -53,7 +56,7 @@ def run(data: LeakInput) -> list[Finding]:
     for name, at in first.items():
         if name in pseudonyms:
             tokens[name] = at
-            tail = name[-8:] if _DIGITS.fullmatch(name.rpartition("_")[2]) else bare(name)[-8:]
+            tail = name[-8:] if name[-9] == "_" and _FIGURES.issuperset(name[-8:]) else bare(name)[-8:]
             # The same digits under another type are another identity: alone they tell only what all of them tell.
             if tail not in digits or at < digits[tail][0]:
                 digits[tail] = (at, name)
@@ -70,7 +73,7 @@ def run(data: LeakInput) -> list[Finding]:
         """No earlier than the first sight of any identifier in a text: told faster than which they are."""
         at = bounds.get(text)
         if at is None:
-            seen_ = [latest[one] for one in map(str.upper, _ALONE.findall(text)) if one in latest]
+            seen_ = [latest[one] for one in _alone(text) if one in latest]
             at = bounds[text] = datetime.max.replace(tzinfo=UTC) if others else max(seen_, default=never)
         return at
 
@@ -85,14 +88,16 @@ def run(data: LeakInput) -> list[Finding]:
         return held
 
     def look(text: str) -> list[tuple[datetime, str]]:
-        if not others and not _ALONE.search(text):
+        if not others and not _alone(text):
             return []
         held = [(at, text)] if (at := _seen(first, text)) is not None else []
         for token in TOKEN.findall(text):
             if (at := _seen(first, token)) is not None:
                 held.append((at, token))
         for match in _LOOSE.finditer(text):
-            if not TOKEN.fullmatch(match[0].strip()) and any(c.isdigit() for c in match[2]) and match[2].upper() in digits:
+            if match[2].upper() not in digits or match[0].strip() in tokens:
+                continue
+            if not TOKEN.fullmatch(match[0].strip()) and any(c.isdigit() for c in match[2]):
                 exact = _seen(first, re.sub(r"[\- :#]", "_", match[0].strip()).upper())
                 held.append((exact, digits[match[2].upper()][1]) if exact is not None else digits[match[2].upper()])
         if others:
@@ -164,6 +169,13 @@ def _episodes(
                 continue
             for name in late - spoken:
                 found.add("trajectories/observations", f"{_kind(name)} first seen after the cut", [task.task_id])
+
+
+def _alone(text: str) -> list[str]:
+    """The digits that pseudonyms in a text may have, in capitals: eight, and none on either side."""
+    raw = text.encode("utf-8", "surrogatepass")
+    runs = [run.span() for run in _RUN.finditer(raw.translate(_HEX))]
+    return [raw[start:end].decode().upper() for start, end in runs if end - start == 8]
 
 
 def _seen(first: dict[str, datetime], name: str) -> datetime | None:

@@ -10,7 +10,7 @@ requester, by the records, named that day. A month alone is no time: it may hold
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any
@@ -40,7 +40,7 @@ PLANNED = re.compile(
 """What stands before a day that is still ahead."""
 PROSE = 40
 """Characters from which a value of a state is a text that somebody wrote, and not a stamp."""
-STAMP = re.compile(r"\d(?<![\w-].)\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ(?![\w.:,+-])")
+STAMP = re.compile(r"(\d(?<![\w-].)\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ)(?![\w.:,+-])")
 """As systems write them; with nothing around that could make another time of it."""
 STAMPED = len("2025-01-31T12:00:00Z")
 STEP = timedelta(minutes=5)
@@ -120,12 +120,13 @@ def run(data: LeakInput) -> list[Finding]:
 def _episodes(data: LeakInput, planned: set[str], found: Found) -> None:
     """What the episodes to imitate were shown."""
     keys = {name.rsplit(".", 1)[1] for name in planned}
+    read = cache(instant)  # an episode looks at the same records again and again
     for task, episode in shown_episodes(data):
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
         for step, text in enumerate(episode.observations):
             slack = STEP * step
             hidden = disguised(text)
-            if not hidden and not _may_be_late(text, cut + slack):
+            if not hidden and not _may_be_late(text, cut + slack, read):
                 continue
             if (hidden or any(time.after(cut, slack) for time in times_in(text))) and any(
                 time.after(cut, slack) and (time.clock or _handled(value, time) or len(value) < PROSE)
@@ -134,10 +135,12 @@ def _episodes(data: LeakInput, planned: set[str], found: Found) -> None:
                 found.add("trajectories/observations", "a time after the cut", [task.task_id])
 
 
-def _may_be_late(text: str, cut: datetime) -> bool:
-    """False where stamps are the only times in a text and none is after the cut: that is told faster than what each says."""
-    found = {instant(stamp) for stamp in STAMP.findall(text)}
-    return None in found or any(at > cut for at in found if at is not None) or may_hold_times(STAMP.sub("~", text))
+def _may_be_late(text: str, cut: datetime, read: Callable[[str], datetime | None]) -> bool:
+    """False where stamps are the only times in a text and none is after the cut: that is told faster than what each says.
+
+    `read`: as `instant`."""
+    parts = STAMP.split(text)
+    return any((at := read(stamp)) is None or at > cut for stamp in parts[1::2]) or may_hold_times("~".join(parts[::2]))
 
 
 def _unplanned(text: str, keys: set[str], known: Mapping[str, str]) -> Iterator[tuple[str, Time]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from schemas.task import TaskSpec
 from tasks.leaks._plant import some, with_text
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import grams, words
+from tasks.leaks._walk import runs, words
 
 SHINGLE = 3
 PERMUTATIONS, BANDS = 128, 64
@@ -22,8 +22,9 @@ def run(data: LeakInput) -> list[Finding]:
 
     train = [task for task in data.tasks if not data.held_out(task)]
     held = [task for task in data.tasks if data.held_out(task)]
-    sizes = {task.task_id: len(words(_text(task))) for task in data.tasks}
-    shingles = {task.task_id: grams(_text(task), SHINGLE) for task in data.tasks if sizes[task.task_id] >= SHORT}
+    said = {task.task_id: [*words(task.opening.subject), *words(task.opening.text)] for task in data.tasks}
+    sizes = {task_id: len(own) for task_id, own in said.items()}
+    shingles = {task_id: runs(own, SHINGLE) for task_id, own in said.items() if sizes[task_id] >= SHORT}
     index = RMinHashLSH(threshold=ALIKE_LONG, num_perm=PERMUTATIONS, num_bands=BANDS)
 
     def signature(task: TaskSpec) -> RMinHash:
@@ -53,10 +54,6 @@ def jaccard(left: set[tuple[str, ...]], right: set[tuple[str, ...]]) -> float:
     """|A and B| / |A or B|, in [0, 1]; 0 for two empty sets."""
     both = len(left & right)
     return both / (len(left) + len(right) - both) if left or right else 0.0
-
-
-def _text(task: TaskSpec) -> str:
-    return f"{task.opening.subject}\n{task.opening.text}"
 
 
 def planted(data: LeakInput) -> LeakInput:

@@ -8,10 +8,11 @@ book's words and, for whole values of a state, in German, French and Spanish by 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 
 from tasks.leaks._decode import apart, disguised
-from tasks.leaks._literals import coined, holder, parts_of, plain
+from tasks.leaks._literals import coined, holder, parts_of, plain, speller
 from tasks.leaks._plant import with_text
 from tasks.leaks._states import Column, Look, Parts, Row, declared_systems, nested, once
 from tasks.leaks._types import Finding, Leak, LeakInput
@@ -35,6 +36,7 @@ GLOSSARY = (
 )
 """One meaning a row: beginnings of words in English, German, French, Spanish."""
 ABROAD = [[tuple(row[tongue].split()) for row in GLOSSARY] for tongue in (1, 2, 3)]
+Meanings = tuple[frozenset[int], ...]
 CLASS = "class "
 LONGEST = 60
 """Characters of the longest value that is a label and not a text."""
@@ -56,6 +58,7 @@ def run(data: LeakInput) -> list[Finding]:
     classes = {plain(about.outcome_class) for about in data.code_book.outcomes.values()} - listed
 
     may_hold = holder(codes)
+    spoken = cache(_spoken)
 
     @cache
     def said_by(value: str) -> list[str]:
@@ -73,7 +76,7 @@ def run(data: LeakInput) -> list[Finding]:
         if " " in text:
             held += [label for label in labels.values() if label in text]
             if short:
-                held += [f"abroad {code}" for code in _abroad(text, foreign)]
+                held += [f"abroad {code}" for code in _abroad(text, foreign, spoken)]
         return held
 
     @cache
@@ -82,12 +85,21 @@ def run(data: LeakInput) -> list[Finding]:
         readings = [(name, name)] if name.isascii() else opened(name, name)
         return in_text is not None and any(in_text.search(one) for _, one in readings)
 
+    def named_of(names: list[str]) -> set[str]:
+        """Those of the names that hold an outcome code. No code goes over the end of a line: one search for all in ASCII."""
+        ours = [name for name in names if name.isascii()]
+        whole_ = "\n".join(ours)
+        looked = ours if in_text is not None and may_hold(whole_) and in_text.search(whole_) else []
+        rest = (name for name in names if not name.isascii()) if len(ours) < len(names) else ()
+        return {name for name in (*looked, *rest) if named(name)}
+
     def told(column: Column) -> Look[tuple[str, str]] | None:
         """(path, "") where an outcome code stands, (path, own label) where it tells only the task of that outcome, (path, class)
         where it tells only the task about that record: elsewhere the word is what a table is looked up for."""
         path, code = column.path, [(column.path, "")] if any(map(named, (*column.fields, column.inner))) else []
-        if column.sort == "id":
-            return lambda record_id: code or ([(path, "")] if named(record_id) else [])
+        if column.sort == "id" and not code:
+            bad = named_of(column.different)
+            return (lambda record_id: [(path, "")] if record_id in bad else []) if bad else None
         if column.sort == "text":  # a pseudonym and a stamp are no code
             return lambda text: code + [(path, name) for name in (said_by(text) if len(text) >= 3 else ())]
         return (lambda _: code) if code else None
@@ -114,12 +126,18 @@ def run(data: LeakInput) -> list[Finding]:
         alone = f"label {plain(about.label)}" if about is not None else ""
         code = f"code {plain(answer.outcome.code)}" if answer is not None else ""
         abroad = f"abroad {answer.outcome.code}" if answer is not None else ""
+        own_word = max(own.split(), key=len) if own else ""
         for path, text in prompt_texts(task):
-            if (in_text is not None and in_text.search(text)) or plain(text) in whole:
+            coded = may_hold(text)
+            if (coded and in_text is not None and in_text.search(text)) or plain(text) in whole:
                 found.add(path, "an outcome code", [task.task_id])
-            elif spaced is not None and any(f"code {plain(m[1])}" == code and m[1].isupper() for m in spaced.finditer(text)):
+            elif (
+                coded
+                and spaced is not None
+                and any(f"code {plain(m[1])}" == code and m[1].isupper() for m in spaced.finditer(text))
+            ):
                 found.add(path, "the code of the task's own outcome, in capitals", [task.task_id])
-            elif own and own in " ".join(text.casefold().split()):
+            elif own and own_word in (low := text.casefold()) and own in " ".join(low.split()):
                 found.add(path, "the label of the task's own outcome", [task.task_id])
         called = [("task_id", task.task_id), ("opening/record", task.opening.record.record_id)]
         called += [("requester/facts/slots", slot) for fact in task.requester.facts for slot in (*fact.slots, *fact.values)]
@@ -176,9 +194,13 @@ def _episodes(data: LeakInput, in_text: re.Pattern[str] | None, found: Found) ->
     for code in data.code_book.outcomes:
         spellings.setdefault(plain(code), []).append(code)
     may_hold = {code: holder(spelled) for code, spelled in spellings.items()}
+    may_spell = {code: speller(spelled) for code, spelled in spellings.items()}
 
     def held(code: str, text: str) -> bool:
         return code in may_hold and may_hold[code](text)
+
+    def spelt(code: str, text: str) -> bool:
+        return code in may_spell and may_spell[code](text)
 
     def names(code: str, text: str) -> bool:
         return in_text is not None and held(code, text) and any(plain(m[1]) == code for m in in_text.finditer(text))
@@ -196,7 +218,7 @@ def _episodes(data: LeakInput, in_text: re.Pattern[str] | None, found: Found) ->
             continue
         own, said = plain(answer.outcome.code), False
         for before, text in zip(("", *episode.actions), episode.observations, strict=False):
-            said = said or (held(own, before) and any(plain(str(value)) == own for _, _, value in nested(before)))
+            said = said or (spelt(own, before) and any(plain(str(value)) == own for _, _, value in nested(before)))
             said = said or names(own, before)
             if not said and shows(own, text):
                 found.add("trajectories/observations", "the task's own outcome code, before an action named it", [task.task_id])
@@ -213,13 +235,19 @@ def _meanings(code: str) -> list[int]:
     return rows if len(rows) > 1 else []
 
 
-def _abroad(text: str, foreign: dict[str, list[int]]) -> list[str]:
-    """Codes all of whose known words stand in a short text, in one language other than English."""
+def _abroad(text: str, foreign: dict[str, list[int]], spoken: Callable[[str], Meanings]) -> list[str]:
+    """Codes all of whose known words stand in a short text, in one language other than English. `spoken`: as `_spoken`."""
     words = re.findall(r"\w+", text)
     if not 2 <= len(words) <= 6:
         return []
-    spoken = [{n for n, begins in enumerate(rows) if any(w.startswith(begins) for w in words)} for rows in ABROAD]
-    return [code for code, meant in foreign.items() if any(set(meant) <= held for held in spoken)]
+    known = [spoken(word) for word in words]
+    held = [frozenset[int]().union(*tongue) for tongue in zip(*known, strict=True)]
+    return [code for code, meant in foreign.items() if any(rows.issuperset(meant) for rows in held)] if any(held) else []
+
+
+def _spoken(word: str) -> Meanings:
+    """Rows of the glossary that a word stands in, in each of ABROAD; most words stand in many texts."""
+    return tuple([frozenset([n for n, begins in enumerate(rows) if word.startswith(begins)]) for rows in ABROAD])
 
 
 def planted(data: LeakInput) -> LeakInput:

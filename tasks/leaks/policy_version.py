@@ -20,8 +20,8 @@ def run(data: LeakInput) -> list[Finding]:
     alike: dict[tuple[tuple[object, ...], tuple[str, ...]], list[TaskSpec]] = {}
     for task in data.tasks:
         named = [(r.id, r.document, r.version, r.clause, r.sentence) for r in task.rules]
-        set_to = [marshal.dumps(r.parameters, 2) if r.parameters else b"" for r in task.rules]
-        alike.setdefault(((*named, *set_to), (*task.policies, *_configured(data, task))), []).append(task)
+        set_to = marshal.dumps([r.parameters for r in task.rules], 2)
+        alike.setdefault(((*named, set_to), (*task.policies, *_configured(data, task))), []).append(task)
     texts = _texts(data, [(digests, len(tasks)) for (_, digests), tasks in alike.items()])
     rules: Counter[tuple[str, str | None, int | None, str]] = Counter()
     for tasks in alike.values():

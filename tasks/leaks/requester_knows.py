@@ -5,12 +5,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
+from functools import cache, lru_cache, partial
 
 from tasks.leaks._literals import parts_of
 from tasks.leaks._plant import with_task
+from tasks.leaks._states import KEPT_TASKS
+from tasks.leaks._stock import sentences
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, fact_texts, grams, words
+from tasks.leaks._walk import Found, fact_texts, grams, runs, words
 
+_WORD = re.compile(r"\w+")
 SIZE = 6
 COMMON = 2
 """A run in the answers of this many cases is a way of speaking."""
@@ -34,17 +39,18 @@ def run(data: LeakInput) -> list[Finding]:
         answer = data.answers.get(task.task_id)
         about = data.code_book.outcomes.get(answer.outcome.code) if answer is not None else None
         label = " ".join(about.label.casefold().split()) if about is not None else ""
-        said = grams(f"{task.opening.subject} {task.opening.text}", SIZE)
+        said: set[tuple[str, ...]] | None = None
         asked = [("requester/facts/question", fact.question) for fact in task.requester.facts]
-        opening = f" {_exactly(f'{task.opening.subject} {task.opening.text}')} "
-        wrote = f" {' '.join(words(' '.join(data.requester_turns.get(task.task_id, ()))))} "
+        opened = f"{task.opening.subject} {task.opening.text}".casefold()
+        opening = ""
+        wrote = cache(partial(_wrote, data.requester_turns.get(task.task_id, ())))
         spoken = f" {' '.join(parts_of(answer.outcome.code))} " if answer is not None else ""
         own_lines = {f" {said} " for said in agents[task.task_id] if by_cases[said] < COMMON}
         for path, text in fact_texts(task):
             plain = f" {' '.join(words(text))} "
-            if len(spoken.split()) > 1 and spoken in plain and spoken not in wrote:
+            if len(spoken.split()) > 1 and spoken in plain and spoken not in wrote():
                 found.add(path, "the words of the task's own outcome code, which the requester did not write", [task.task_id])
-            if any(said in plain and said not in wrote for said in own_lines):
+            if any(line in plain and line not in wrote() for line in own_lines):
                 found.add(path, "a sentence of the agent's, which the requester did not write", [task.task_id])
         for path, text in (*fact_texts(task), *asked):
             if codes is not None and codes.search(text):
@@ -56,10 +62,16 @@ def run(data: LeakInput) -> list[Finding]:
             own = {gram for gram in grams(fact.answer, SIZE) if spread[gram] < COMMON}
             exact = _exactly(fact.answer)
             early = []
-            if own and len(said & own) >= WHOLE * len(own):
-                early.append("holds what the requester told only later")
-            if len(exact.split()) >= FEWEST and whole[exact] < COMMON and f" {exact} " in opening:
-                early.append("holds an answer that the requester gave only later")
+            if own:
+                if said is None:
+                    said = runs([*words(task.opening.subject), *words(task.opening.text)], SIZE)
+                if len(said & own) >= WHOLE * len(own):
+                    early.append("holds what the requester told only later")
+            # All its words have to stand there; most often the longest does not.
+            if len(exact.split()) >= FEWEST and whole[exact] < COMMON and max(exact.split(), key=len) in opened:
+                opening = opening or f" {_exactly(opened)} "
+                if f" {exact} " in opening:
+                    early.append("holds an answer that the requester gave only later")
             # Whoever wrote it in two messages, by the records, said it again: nothing was moved into the opening.
             turns = data.requester_turns.get(task.task_id, ()) if early else ()
             if sum(f" {exact} " in f" {_exactly(text)} " for text in turns) <= 1:
@@ -72,15 +84,20 @@ def run(data: LeakInput) -> list[Finding]:
     return found.findings()
 
 
+def _wrote(turns: Iterable[str]) -> str:
+    """What the requester wrote, by the records, as words in one case with room at both ends."""
+    return f" {' '.join(words(' '.join(turns)))} "
+
+
+@lru_cache(maxsize=KEPT_TASKS)
 def _exactly(text: str) -> str:
     """The words in one case, ids as they stand."""
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    return " ".join(_WORD.findall(text.casefold()))
 
 
 def _sentences(text: str) -> set[str]:
     """An agent's sentences that say something: of SENTENCE words and more, ids as their types."""
-    said = (words(part) for part in re.split(r"[.!?\n;]+", text))
-    return {" ".join(one) for one in said if len(one) >= SENTENCE}
+    return {" ".join(one) for one in sentences(text) if len(one) >= SENTENCE}
 
 
 def planted(data: LeakInput) -> LeakInput:

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from schemas.task import TaskSpec, Trajectory
 from tasks.leaks._decode import apart, disguised
 from tasks.leaks._plant import with_text
 from tasks.leaks._states import Column, Look, Parts, Row, once
-from tasks.leaks._stock import ENDS, PARAGRAPHS, Gram, Stock
+from tasks.leaks._stock import PARAGRAPHS, Gram, Stock
+from tasks.leaks._stock import sentences as sentences_of
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import MESSAGES, SAID, Found, Texts, answers_recorded, grams, opened, prompt_texts, shared_texts, words
 
@@ -132,7 +133,7 @@ def run(data: LeakInput) -> list[Finding]:
                 public[digest] = {gram for clause in clauses for gram in grams(str(clause.get("text", "")), SIZE)}
             own -= public[digest]
         held = [(path, grams(text, SIZE) & own) for path, text in prompt_texts(task)]
-        held += [("trajectories/observations", grams(text, SIZE) & own) for text in episodes.get(task.task_id, ())]
+        held += [("trajectories/observations", grams(text, SIZE) & own) for text in _may_say(episodes.get(task.task_id, ()), own)]
         paths = {path for path, runs in held if len(runs) >= FEWEST and _kept(stock, task, runs) >= FEWEST}
         earlier = f"state/{task.opening.record.system}/{task.opening.record.kind}/{MESSAGES}"
         for part in map(spread_in, parts.of(task)):
@@ -161,6 +162,12 @@ def run(data: LeakInput) -> list[Finding]:
         for path in paths:
             found.add(path, f"runs of {SIZE} words from after the cut", [task.task_id])
     return found.findings()
+
+
+def _may_say(texts: Sequence[str], own: set[Gram]) -> list[str]:
+    """The texts in which a run may stand: one of its words is the longest, and stands there in one case."""
+    longest = {max(gram, key=len) for gram in own} if texts else set()
+    return [text for text in texts if any(map(text.casefold().__contains__, longest))]
 
 
 def _shown(episode: Trajectory, lines: set[str], shared: Texts, *, recorded: bool) -> bool:
@@ -211,8 +218,7 @@ def grams_of(said: list[str]) -> set[Gram]:
 
 def _sentences(text: str) -> set[str]:
     """A message's sentences of SHORTEST_LINE words and more, as words in one case."""
-    found = (words(part) for part in ENDS.split(text))
-    return {" ".join(said) for said in found if len(said) >= SHORTEST_LINE}
+    return {" ".join(said) for said in sentences_of(text) if len(said) >= SHORTEST_LINE}
 
 
 def _nearly(task: TaskSpec, lines: list[str], wrote: str) -> set[str]:
