@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -47,14 +47,28 @@ def holder(codes: Iterable[str]) -> Callable[[str], bool]:
     in the closed-up code. Another alphabet's letter may count as a small or capital one of ours: such codes and texts are left to
     the pattern.
     """
-    known = {plain(code) for code in codes}
+    known = {plain(code): parts_of(code) for code in codes}
     names = [code.encode() for code in known]
+    few = [part.encode() for part in _cover(known)]
     ours = all(map(str.isascii, known))
 
     def may_hold(text: str) -> bool:
-        return not (ours and text.isascii()) or any(map(closed_up(text).__contains__, names))
+        if not (ours and text.isascii()):
+            return True
+        closed = closed_up(text)
+        return any(map(closed.__contains__, few)) and any(map(closed.__contains__, names))
 
     return may_hold
+
+
+def _cover(known: Mapping[str, list[str]]) -> list[str]:
+    """A few words of which each closed-up code holds one ("refused", "granted"): where none stands, no code does."""
+    found, left = [], set(known)
+    words = sorted({part for parts in known.values() for part in parts} | left, key=lambda word: (-len(word), word))
+    while left:
+        found.append(max(words, key=lambda word: sum(word in code for code in left)))
+        left = {code for code in left if found[-1] not in code}
+    return found
 
 
 def speller(codes: Iterable[str]) -> Callable[[str], bool]:

@@ -175,6 +175,11 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower()) if text.isascii() else [word.casefold() for word in _WORD.findall(text)]
 
 
+def line_of(texts: Iterable[str]) -> str:
+    """Texts, one behind the other, as words in one case, with room at both ends."""
+    return f" {' '.join(words(' '.join(texts)))} "
+
+
 def grams(text: str, size: int) -> set[tuple[str, ...]]:
     """Runs of `size` words."""
     return runs(words(text), size)

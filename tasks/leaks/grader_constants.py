@@ -137,21 +137,25 @@ def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
     names = [key.encode() for key in keys]
     recent: defaultdict[str, deque[tuple[bytes, Told]]] = defaultdict(lambda: deque(maxlen=RECENT))
 
-    def told(key: str, raw: bytes) -> Told:
-        for before, said in recent[key]:
-            if before == raw:
-                return said
-        named = _keys_in(f'"{key}":{raw.decode()}', keys) if _may_name(b'"%b":%b' % (key.encode(), raw), names) else set()
-        found_ = named, _beyond(key, raw), key in SETTINGS and coded(raw.decode())
-        recent[key].appendleft((raw, found_))
-        return found_
+    def told(row: dict[str, bytes]) -> dict[str, Told]:
+        """Of each field of a row."""
+        # Most tasks have the same rules and settings: what a field holds alike is looked at once.
+        known = {key: next((said for before, said in recent[key] if before == raw), None) for key, raw in row.items()}
+        new = [key for key, said in known.items() if said is None]
+        may_name = _may_name(b",".join([b'"%b":%b' % (key.encode(), row[key]) for key in new]), names)
+        for key in new:
+            raw = row[key]
+            named = _keys_in(f'"{key}":{raw.decode()}', keys) if may_name else set[str]()
+            found_ = named, _beyond(key, raw), key in SETTINGS and coded(raw.decode())
+            recent[key].appendleft((raw, found_))
+            known[key] = found_
+        return {key: said for key, said in known.items() if said is not None}
 
     decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
     for file, text in sorted(data.files.items()):
         for line in text.encode().split(b"\n") if file.endswith(TASKS) else ():
             row = {key: bytes(raw) for key, raw in decoder.decode(line).items()} if line.strip() else {}
-            # Most tasks have the same rules and settings: what a field holds alike is looked at once.
-            looked = [(key, *told(key, raw)) for key, raw in row.items()]
+            looked = [(key, *said) for key, said in told(row).items()]
             # A row that is longer than its fields names one of them twice.
             twice = len(line) > sum([len(key) + len(raw) + 4 for key, raw in row.items()]) + 1
             for name in _keys_in(line.decode(), keys) if twice else set[str]().union(*[names for _, names, _, _ in looked]):

@@ -20,7 +20,7 @@ from tasks.leaks._dated import Dated, after, dated
 from tasks.leaks._decode import apart, disguised
 from tasks.leaks._plant import with_field
 from tasks.leaks._states import Column, declared_systems, nested, once, state_leaves
-from tasks.leaks._times import NO_ZONE, Time, instant, may_hold_times, stamps, times_in
+from tasks.leaks._times import HORIZON, NO_ZONE, Time, instant, may_hold_times, stamps, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import MESSAGES, Found, Texts, bare, fact_texts, must_instant, prompt_texts, shared_texts, shown_episodes
 
@@ -126,21 +126,25 @@ def _episodes(data: LeakInput, planned: set[str], found: Found) -> None:
         for step, text in enumerate(episode.observations):
             slack = STEP * step
             hidden = disguised(text)
-            if not hidden and not _may_be_late(text, cut + slack, read):
-                continue
-            if (hidden or any(time.after(cut, slack) for time in times_in(text))) and any(
+            late = None if hidden else _is_late(text, cut, slack, read)
+            if late is None:
+                late = hidden or any(time.after(cut, slack) for time in times_in(text))
+            if late and any(
                 time.after(cut, slack) and (time.clock or _handled(value, time) or len(value) < PROSE)
                 for value, time in _unplanned(text, keys, data.first_seen)
             ):
                 found.add("trajectories/observations", "a time after the cut", [task.task_id])
 
 
-def _may_be_late(text: str, cut: datetime, read: Callable[[str], datetime | None]) -> bool:
-    """False where stamps are the only times in a text and none is after the cut: that is told faster than what each says.
+def _is_late(text: str, cut: datetime, slack: timedelta, read: Callable[[str], datetime | None]) -> bool | None:
+    """Whether a text says a time after the cut, told by stamps where they are its only times; None where it has to be read.
 
     `read`: as `instant`."""
     parts = STAMP.split(text)
-    return any((at := read(stamp)) is None or at > cut for stamp in parts[1::2]) or may_hold_times("~".join(parts[::2]))
+    stamped = [read(stamp) for stamp in parts[1::2]]
+    if None in stamped or may_hold_times("~".join(parts[::2])):
+        return None
+    return any(at is not None and slack < at - cut < HORIZON for at in stamped)
 
 
 def _unplanned(text: str, keys: set[str], known: Mapping[str, str]) -> Iterator[tuple[str, Time]]:

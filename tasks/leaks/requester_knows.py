@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from functools import cache, lru_cache, partial
 
 from tasks.leaks._literals import parts_of
@@ -13,7 +12,7 @@ from tasks.leaks._plant import with_task
 from tasks.leaks._states import KEPT_TASKS
 from tasks.leaks._stock import sentences
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Found, fact_texts, grams, runs, words
+from tasks.leaks._walk import Found, fact_texts, grams, line_of, runs, words
 
 _WORD = re.compile(r"\w+")
 SIZE = 6
@@ -43,7 +42,7 @@ def run(data: LeakInput) -> list[Finding]:
         asked = [("requester/facts/question", fact.question) for fact in task.requester.facts]
         opened = f"{task.opening.subject} {task.opening.text}".casefold()
         opening = ""
-        wrote = cache(partial(_wrote, data.requester_turns.get(task.task_id, ())))
+        wrote = cache(partial(line_of, data.requester_turns.get(task.task_id, ())))
         spoken = f" {' '.join(parts_of(answer.outcome.code))} " if answer is not None else ""
         own_lines = {f" {said} " for said in agents[task.task_id] if by_cases[said] < COMMON}
         for path, text in fact_texts(task):
@@ -82,11 +81,6 @@ def run(data: LeakInput) -> list[Finding]:
             if fact.volunteered and fact.question:
                 found.add("requester/facts", "an answer to a question is marked as volunteered", [task.task_id])
     return found.findings()
-
-
-def _wrote(turns: Iterable[str]) -> str:
-    """What the requester wrote, by the records, as words in one case with room at both ends."""
-    return f" {' '.join(words(' '.join(turns)))} "
 
 
 @lru_cache(maxsize=KEPT_TASKS)

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 
 from schemas.task import TaskSpec, Trajectory
 from tasks.leaks._decode import apart, disguised
@@ -22,7 +23,19 @@ from tasks.leaks._states import Column, Look, Parts, Row, once
 from tasks.leaks._stock import PARAGRAPHS, Gram, Stock
 from tasks.leaks._stock import sentences as sentences_of
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import MESSAGES, SAID, Found, Texts, answers_recorded, grams, opened, prompt_texts, shared_texts, words
+from tasks.leaks._walk import (
+    MESSAGES,
+    SAID,
+    Found,
+    Texts,
+    answers_recorded,
+    grams,
+    line_of,
+    opened,
+    prompt_texts,
+    shared_texts,
+    words,
+)
 
 Place = tuple[str, str, str]
 """Record, path and text of a value."""
@@ -144,17 +157,18 @@ def run(data: LeakInput) -> list[Finding]:
                 if not (path := part[gram][1]).startswith(f"{earlier}/") or not reworded(gram, shorter[task.task_id])
             }
         lines = [said for said in sentences[task.task_id] if told_by[said] < COMMON]
-        wrote = f" {' '.join(words(' '.join(data.requester_turns.get(task.task_id, ()))))} "
-        whole = {f" {said} " for said in shorter[task.task_id] if told_by[said] < COMMON and f" {said} " not in wrote}
-        for said in in_words[task.task_id]:
-            if len(said) >= SIZE and (line := f" {' '.join(said)} ") not in wrote:
-                whole.add(line)
+        # What the requester wrote is read where something is said: seldom.
+        wrote = cache(partial(line_of, data.requester_turns.get(task.task_id, ())))
+        whole = {f" {said} " for said in shorter[task.task_id] if told_by[said] < COMMON}
+        whole |= {f" {' '.join(said)} " for said in in_words[task.task_id] if len(said) >= SIZE}
         if whole:
             texts = [(path, f" {' '.join(words(text))} ") for path, text in prompt_texts(task)]
             texts += configured(shared_texts(data, task))
-            paths |= {path for path, text in texts if any(said in text for said in whole)}
+            paths |= {path for path, text in texts if any(said in text and said not in wrote() for said in whole)}
             episode = imitated.get(task.task_id)
-            if episode is not None and _shown(episode, whole, shared_texts(data, task), recorded=answers_recorded(data, task)):
+            if episode is not None and _shown(
+                episode, whole, wrote, shared_texts(data, task), recorded=answers_recorded(data, task)
+            ):
                 paths.add("trajectories/observations")
         paths |= _nearly(task, [said for said in shorter[task.task_id] if told_by[said] < COMMON], wrote)
         for bag in bags.of(task) if lines else ():
@@ -170,10 +184,10 @@ def _may_say(texts: Sequence[str], own: set[Gram]) -> list[str]:
     return [text for text in texts if any(map(text.casefold().__contains__, longest))]
 
 
-def _shown(episode: Trajectory, lines: set[str], shared: Texts, *, recorded: bool) -> bool:
-    """True where an observation says one of the lines and neither the requester, nor an earlier action, nor a policy does: a
-    tool may say the agent's words of the episode again, and a policy is known anyway. Of recorded answers (`recorded`), which
-    agents repeat, counts what stands beside them."""
+def _shown(episode: Trajectory, lines: set[str], wrote: Callable[[], str], shared: Texts, *, recorded: bool) -> bool:
+    """True where an observation says one of the lines and neither the requester (who `wrote` by the records), nor an earlier
+    action, nor a policy does: a tool may say the agent's words of the episode again, and a policy is known anyway. Of recorded
+    answers (`recorded`), which agents repeat, counts what stands beside them."""
     longest = {max(line.split(), key=len) for line in lines}
     for place, observation in enumerate(episode.observations[1:], 1):
         text = apart(observation)[1] if recorded else observation
@@ -181,7 +195,7 @@ def _shown(episode: Trajectory, lines: set[str], shared: Texts, *, recorded: boo
         if observation.startswith(SAID) or not (disguised(text) or any(word in low for word in longest)):
             continue
         shown = _line(_inside(text))
-        if held := [line for line in lines if line in shown]:
+        if held := [line for line in lines if line in shown and line not in wrote()]:
             public = [said for path, said in shared if path.startswith(("policies/", "rules/"))]
             known = _line("\n".join([*public, *map(_inside, episode.actions[:place])]))
             if any(line not in known for line in held):
@@ -221,7 +235,7 @@ def _sentences(text: str) -> set[str]:
     return {" ".join(said) for said in sentences_of(text) if len(said) >= SHORTEST_LINE}
 
 
-def _nearly(task: TaskSpec, lines: list[str], wrote: str) -> set[str]:
+def _nearly(task: TaskSpec, lines: list[str], wrote: Callable[[], str]) -> set[str]:
     """Paths of short texts that are like a sentence which nothing is like that the requester wrote. The requester's later turns
     are not among them: people say each other's words again, and what a turn may not tell of the outcome is another check's."""
     from rapidfuzz import fuzz
@@ -234,13 +248,13 @@ def _nearly(task: TaskSpec, lines: list[str], wrote: str) -> set[str]:
             if (
                 len(plain) >= alike / 100 * len(said)
                 and fuzz.partial_ratio(said, plain, score_cutoff=alike)
-                and not fuzz.partial_ratio(said, wrote, score_cutoff=alike)
+                and not fuzz.partial_ratio(said, wrote(), score_cutoff=alike)
             ):
                 found.add(path)
     return found
 
 
-def _scattered(part: Mapping[str, set[Place]], lines: list[str], rare: frozenset[str], wrote: str) -> set[str]:
+def _scattered(part: Mapping[str, set[Place]], lines: list[str], rare: frozenset[str], wrote: Callable[[], str]) -> set[str]:
     """Paths of a record that holds most of a sentence's own words, or many of them in something like the sentence."""
     found = set()
     for said in lines:
@@ -260,7 +274,7 @@ def _scattered(part: Mapping[str, set[Place]], lines: list[str], rare: frozenset
     return found
 
 
-def _like(said: str, texts: Mapping[str, str], wrote: str) -> bool:
+def _like(said: str, texts: Mapping[str, str], wrote: Callable[[], str]) -> bool:
     """True where texts, one behind the other, hold something like a sentence which nothing is like that the requester wrote."""
     from rapidfuzz import fuzz
 
@@ -269,7 +283,7 @@ def _like(said: str, texts: Mapping[str, str], wrote: str) -> bool:
     return (
         len(whole) >= alike / 100 * len(said)
         and fuzz.partial_ratio(said, whole, score_cutoff=alike) > 0
-        and not fuzz.partial_ratio(said, wrote, score_cutoff=alike)
+        and not fuzz.partial_ratio(said, wrote(), score_cutoff=alike)
     )
 
 
