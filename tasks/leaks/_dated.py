@@ -11,6 +11,9 @@ from tasks.leaks._states import Column, declared_systems, index_of, numbers_of, 
 from tasks.leaks._types import LeakInput
 
 T = TypeVar("T")
+EXACT = 2.0**33
+"""Seconds up to which (in the year 2242) no two instants, told to the microsecond, are the same number: what is after a cut has a
+greater one. The instants themselves decide in any case."""
 
 
 class Dated(NamedTuple, Generic[T]):
@@ -45,7 +48,8 @@ def after(data: LeakInput, cuts: Sequence[datetime], look: Callable[[Column], Da
     of_part = dict(zip(index.digests, of_parts, strict=True))
     late: list[list[int]] = []
     for task, cut in zip(data.tasks, cuts, strict=True):
-        least, skipped = cut.timestamp() - 1.0, declared_systems(task)  # seconds are rounded: the instants themselves decide
+        at, skipped = cut.timestamp(), declared_systems(task)
+        least = at if at < EXACT else at - 1.0
         parts = [numbers_of(data.content, digest) for digest in task.state if of_part.get(digest, least) > least]
         rows = [number for numbers in parts for number in numbers[latest[numbers] > least].tolist()]
         late.append([number for number in rows if not recorded(index.rows[number], skipped)])

@@ -125,7 +125,11 @@ def may_hold_times(text: str) -> bool:
         return _QUICK.search(text) is not None or any(_month_before(text, number.start()) for number in _NUMBER.finditer(text))
     if _QUICK_ASCII.search(text) is not None:
         return True
-    return any(_month_to(text, word.start() + 3) for word in _BEHIND_WORD.finditer(text.encode().translate(_SORTS)))
+    for word in _BEHIND_WORD.finditer(text.encode().translate(_SORTS)):
+        start = word.start()
+        if text[start : start + 3].lower() in _ENDS and _month_to(text, start + 3):
+            return True
+    return False
 
 
 def _month_before(text: str, at: int) -> bool:

@@ -185,6 +185,12 @@ def grams(text: str, size: int) -> set[tuple[str, ...]]:
     return runs(words(text), size)
 
 
+def grams_among(text: str, size: int, known: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    """`grams` that are among the known, without making the others."""
+    said = words(text)
+    return known.intersection(zip(*[said[i:] for i in range(size)], strict=False))
+
+
 def runs(said: list[str], size: int) -> set[tuple[str, ...]]:
     """Runs of `size` of the words."""
     return {*zip(*[said[i:] for i in range(size)], strict=False)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import TOKEN, Found, grams
+from tasks.leaks._walk import TOKEN, Found, grams, grams_among
 
 SIZE = 6
 
@@ -27,7 +27,7 @@ def run(data: LeakInput) -> list[Finding]:
         train: set[tuple[str, ...]] = set()
         later: dict[tuple[str, ...], str] = {}
         for task in data.tasks:
-            said = {g for text in data.later_messages.get(task.task_id, ()) for g in grams(text, SIZE)} & runs
+            said = {g for text in data.later_messages.get(task.task_id, ()) for g in grams_among(text, SIZE, runs)}
             if task.task_id in held:
                 later.update(dict.fromkeys(said, task.task_id))
             else:

@@ -38,7 +38,8 @@ KEYS = frozenset(
 SETTINGS = ("weights", "grades", "max_steps", "slice", "world", "canary")
 """Fields of a task that say how it is run, not what it is about."""
 LISTS = ("splits.json", "manifest.json", "stage.json")
-_ROW_OF = re.compile(r'"task_id"\s*:\s*"([^"]+)"')
+_TASK_ID = '"task_id"'
+_ROW_OF = re.compile(rf'{_TASK_ID}\s*:\s*"([^"]+)"')
 _AMOUNT = re.compile(r"\d[\d.,' ]*\d")
 Told = tuple[set[str], list[str], bool]
 """Of a field of a row: the keys of the grader's, those that no task has, whether it is a setting with an outcome code."""
@@ -124,7 +125,7 @@ def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
     for file, text in sorted(data.files.items()):
         if file.startswith("train/"):
             # A row is of the task that it names; a duplicate's name in a list of clusters is no row.
-            named = held & {m[1] for m in _ROW_OF.finditer(text)}
+            named = held.intersection(_rows_of(text))
             if named:
                 found.add(file, "rows of held-out tasks on the training side", sorted(named))
         if file.endswith(LISTS) and in_text is not None and may_hold(text) and in_text.search(text):
@@ -175,6 +176,15 @@ def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
             in_settings[alike] = [key for key, value in zip(SETTINGS, settings, strict=True) if coded(repr(value))]
         for key in in_settings[alike]:
             found.add(f"task/{key}", "an outcome code among the settings of a task", [task.task_id])
+
+
+def _rows_of(text: str) -> Iterator[str]:
+    """Ids of the tasks whose rows stand in a file, which is long: looked at where a row names its task."""
+    at = text.find(_TASK_ID)
+    while at >= 0:
+        if (match := _ROW_OF.match(text, at)) is not None:
+            yield match[1]
+        at = text.find(_TASK_ID, at + 1)
 
 
 def _amounts(data: LeakInput, found: Found) -> None:

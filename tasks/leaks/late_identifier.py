@@ -51,17 +51,20 @@ def run(data: LeakInput) -> list[Finding]:
     digits: dict[str, tuple[datetime, str]] = {}
     others: dict[str, str] = {}
     tokens: dict[str, datetime] = {}
-    latest: dict[str, datetime] = {}
+    latest: dict[bytes, datetime] = {}
     pseudonyms = tokens_in(first)
     for name, at in first.items():
         if name in pseudonyms:
             tokens[name] = at
             tail = name[-8:] if name[-9] == "_" and _FIGURES.issuperset(name[-8:]) else bare(name)[-8:]
             # The same digits under another type are another identity: alone they tell only what all of them tell.
-            if tail not in digits or at < digits[tail][0]:
+            raw = tail.encode()
+            if tail not in digits:
+                digits[tail], latest[raw] = (at, name), at
+            elif at < digits[tail][0]:
                 digits[tail] = (at, name)
-            if tail not in latest or at > latest[tail]:
-                latest[tail] = at
+            elif at > latest[raw]:
+                latest[raw] = at
         elif len(name) > 3:
             others[name.casefold()] = name
 
@@ -171,11 +174,11 @@ def _episodes(
                 found.add("trajectories/observations", f"{_kind(name)} first seen after the cut", [task.task_id])
 
 
-def _alone(text: str) -> list[str]:
+def _alone(text: str) -> list[bytes]:
     """The digits that pseudonyms in a text may have, in capitals: eight, and none on either side."""
     raw = text.encode("utf-8", "surrogatepass")
     runs = [run.span() for run in _RUN.finditer(raw.translate(_HEX))]
-    return [raw[start:end].decode().upper() for start, end in runs if end - start == 8]
+    return [raw[start:end].upper() for start, end in runs if end - start == 8]
 
 
 def _seen(first: dict[str, datetime], name: str) -> datetime | None:

@@ -30,6 +30,7 @@ from tasks.leaks._walk import (
     Texts,
     answers_recorded,
     grams,
+    grams_among,
     line_of,
     opened,
     prompt_texts,
@@ -85,7 +86,7 @@ def run(data: LeakInput) -> list[Finding]:
         if column.sort != "text":
             return None
         path = column.path
-        return lambda text: [(gram, path) for gram in grams(text, SIZE) & telling] if len(text) >= SHORTEST else []
+        return lambda text: [(gram, path) for gram in grams_among(text, SIZE, telling)] if len(text) >= SHORTEST else []
 
     @once
     def spread_in(part: list[tuple[Row, tuple[Gram, str]]]) -> dict[Gram, tuple[int, str]]:
@@ -145,8 +146,10 @@ def run(data: LeakInput) -> list[Finding]:
                 clauses = data.content(digest).get("clauses", ())
                 public[digest] = {gram for clause in clauses for gram in grams(str(clause.get("text", "")), SIZE)}
             own -= public[digest]
-        held = [(path, grams(text, SIZE) & own) for path, text in prompt_texts(task)]
-        held += [("trajectories/observations", grams(text, SIZE) & own) for text in _may_say(episodes.get(task.task_id, ()), own)]
+        held = [(path, grams_among(text, SIZE, own)) for path, text in prompt_texts(task)]
+        held += [
+            ("trajectories/observations", grams_among(text, SIZE, own)) for text in _may_say(episodes.get(task.task_id, ()), own)
+        ]
         paths = {path for path, runs in held if len(runs) >= FEWEST and _kept(stock, task, runs) >= FEWEST}
         earlier = f"state/{task.opening.record.system}/{task.opening.record.kind}/{MESSAGES}"
         for part in map(spread_in, parts.of(task)):
