@@ -142,8 +142,7 @@ def tokens_in(texts: Collection[str]) -> set[str]:
 
 def _lines(whole: re.Pattern[str], texts: Collection[str]) -> set[str]:
     """The texts that are a whole line of the pattern, which goes over no end of a line: one search for all of them."""
-    found = set(whole.findall("\n".join(texts)))
-    return found if len(found) == len(texts) else found.intersection(texts)
+    return set(whole.findall("\n".join(texts))).intersection(texts)  # a line of a text of several lines is no text
 
 
 def _sorts_of(values: Sequence[Any]) -> str | list[str]:
