@@ -1,4 +1,4 @@
-"""Leak checks: what a quick look passes over, the slow one it stands for passes over too; texts are made of the pieces that matter."""
+"""Leak checks: what a quick look passes over, the slow one that it stands for passes over too."""
 
 from __future__ import annotations
 
