@@ -19,10 +19,10 @@ from typing import Any
 
 from schemas.episode import Observation, ToolCall
 from training.grammar import Parameter, ToolGrammar, canonical
+from training.in_force import mark
 from training.tokens import (
     AGAIN,
     CODE,
-    COUNTS,
     DAY_FIRST,
     END,
     IDENTITY,
@@ -31,10 +31,10 @@ from training.tokens import (
     MORE,
     NONE,
     SKIP,
-    SPECIALS,
     Vocabulary,
     constant_symbol,
     money_of,
+    number,
 )
 
 TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?")
@@ -76,6 +76,8 @@ class Memory:
     """Words of the observations before this one."""
     hearing: set[str] = field(default_factory=set)
     """Words of this one so far."""
+    limits: tuple[int, ...] = ()
+    """The amounts that the rules in force name, ascending; each amount that is shown is compared with them."""
 
     def slot(self, kind: str, base: Any, value: Any, role: str = "") -> str:
         """The slot symbol of `value`, a new one where it was not shown before."""
@@ -114,7 +116,7 @@ def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
     names" and "the tier that the account has" can be seen so, whatever they are called.
     A vocabulary that is still being made has no words, and then all are kept.
     """
-    known = vocabulary.ids if len(vocabulary.ids) > len(SPECIALS) else None
+    known = vocabulary.ids if vocabulary.made else None
     out: list[str] = []
     for match in PIECE.finditer(text):
         piece = match.group(0)
@@ -123,7 +125,7 @@ def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
         elif TIME.fullmatch(piece):
             out += time_symbols(piece, memory, vocabulary)
         elif money := MONEY.fullmatch(piece):
-            out += [memory.amount(money_of(money)), vocabulary.amount(money_of(money))]
+            out += amount_symbols(money_of(money), memory, vocabulary)
         elif date := DAY_FIRST.fullmatch(piece):
             out += date_symbols(date, memory, vocabulary)
         elif CODE.fullmatch(piece):
@@ -140,10 +142,11 @@ def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
     return out if known is None else out[:TEXT_LIMIT]
 
 
-def number(value: float) -> str:
-    if value < 0:
-        return "n:-"
-    return f"n:{int(value)}" if value == int(value) and value <= COUNTS else "n:more"
+def amount_symbols(minor: int, memory: Memory, vocabulary: Vocabulary) -> list[str]:
+    """Slot, bin and, for a vocabulary that has such marks, where the amount stands to the limits in force."""
+    against = mark(minor, memory.limits)
+    shown = [against] if against in vocabulary or not vocabulary.made else []
+    return [memory.amount(minor), vocabulary.amount(minor), *shown]
 
 
 def time_symbols(text: str, memory: Memory, vocabulary: Vocabulary, others: Sequence[datetime] = ()) -> list[str]:
@@ -203,7 +206,7 @@ def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, o
         return [*named, f"w:{json.dumps(value)}"]
     if isinstance(value, int | float):
         if key.endswith("_minor") and isinstance(value, int):
-            return [*named, memory.amount(value), vocabulary.amount(value)]
+            return [*named, *amount_symbols(value, memory, vocabulary)]
         return [*named, number(value)]
     if identity := IDENTITY.fullmatch(value):
         symbol = memory.identity(identity)

@@ -5,6 +5,7 @@ Reads `train/` alone. Everything that the tokenizer or the grammar learns is lea
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +16,11 @@ from environments.tool import Tool
 from schemas.episode import Observation, RefusalKind, ToolCall
 from schemas.errors import StageError
 from schemas.files import canonical_json, read_models
-from schemas.task import Trajectory
+from schemas.task import TaskSpec, Trajectory
 from schemas.taskset import TaskSet
 from training.chat import Inexpressible, Memory, render, slot_type
 from training.grammar import ToolGrammar, canonical, sentences
+from training.in_force import PLACE, limits, mark, rule_symbols
 from training.script import Codec, Script
 from training.tape import Tape
 from training.tokens import (
@@ -92,6 +94,13 @@ class _Census:
         for path, symbols in by_path.items():
             self.renderings.setdefault(path, Counter())[tuple(symbols)] += 1
 
+    def rules(self, task: TaskSpec) -> None:
+        by_path: dict[str, list[str]] = {}
+        for path, symbols in rule_symbols(task, self.loose):
+            by_path.setdefault(path, []).extend(symbols)
+        for path, symbols in by_path.items():
+            self.renderings.setdefault(path, Counter())[tuple(symbols)] += 1
+
     def act(self, call: ToolCall, memory: Memory, free: set[str]) -> None:
         for name, value in call.arguments.items():
             key = f"{call.tool}.{name}"
@@ -112,7 +121,9 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
     census = _Census(Vocabulary(SPECIALS, day_edges, amount_edges, {}, {}, {}))
     free = {f"{n}.{a}" for n, t in tools.items() for a, spec in t.parameters.get("properties", {}).items() if "enum" not in spec}
     for trajectory in trajectories:
-        memory = Memory()
+        task = taskset.tasks[trajectory.task_id]
+        memory = Memory(limits=limits(task))
+        census.rules(task)
         source = "opening"
         for text, action in zip(trajectory.observations, (*trajectory.actions, None), strict=True):
             census.observe(text, memory, source)
@@ -136,7 +147,18 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
     bare = Vocabulary(SPECIALS, day_edges, amount_edges, slots, arguments, forms)
     grammar = ToolGrammar({name: tool.parameters for name, tool in tools.items()}, bare)
     constants = enums | {c for parameters in grammar.tools.values() for p in parameters for c in p.constants}
+    constant = {
+        path for path, seen in census.renderings.items() if len(seen) == 1 and seen.total() >= CONSTANT_AFTER and path.count("/")
+    }
+    ruled = {path: seen for path, seen in census.renderings.items() if path.startswith(f"{PLACE}/") and path not in constant}
     structure = {
+        *(symbol for seen in ruled.values() for symbols in seen for symbol in symbols),
+        *(
+            mark(limit, bounds)
+            for task in taskset.tasks.values()
+            for bounds in [limits(task)]
+            for limit in (0, *bounds, sys.maxsize)
+        ),
         *bin_symbols(day_edges, amount_edges),
         *(f"@{kind}_{n}" for kind, size in slots.items() for n in range(1, size + 1)),
         *(f"T:{name}" for name in tools),
@@ -150,9 +172,6 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
         "w:true",
         "w:false",
         "w:null",
-    }
-    constant = {
-        path for path, seen in census.renderings.items() if len(seen) == 1 and seen.total() >= CONSTANT_AFTER and path.count("/")
     }
     return Vocabulary(
         symbols=(*SPECIALS, *sorted(structure - set(SPECIALS))),

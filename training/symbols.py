@@ -11,6 +11,7 @@ from schemas.episode import Observation, ToolCall
 from schemas.taskset import TaskSet
 from training.chat import Inexpressible, Memory, decode_action, encode_action, observation_symbols, plain_words
 from training.grammar import ToolGrammar, Turn
+from training.in_force import limits, varying
 from training.script import Grammars
 from training.tape import Tape
 from training.tokens import ACT, PAD, Vocabulary
@@ -29,11 +30,15 @@ class SymbolScript:
     word_dropout: float
     chance: random.Random
     cue: tuple[int, ...]
+    rules: tuple[str, ...] = ()
+    """What the opening says of the rules in force."""
     cue_when_cut: tuple[int, ...] = ()
     turn: Turn = field(init=False)
 
     def read(self, observation: Observation, source: str) -> list[int]:
         symbols = observation_symbols(observation, self.memory, self.vocabulary, source)
+        if source == "opening":
+            symbols = [*self.rules, *symbols]
         if self.word_dropout:
             symbols = [s for s in symbols if not s.startswith("w:") or self.chance.random() >= self.word_dropout]
         self.turn = self.grammar.turn(self.memory.shown)
@@ -71,9 +76,10 @@ class SymbolCodec:
 
     def open(self, taskset: TaskSet, task_id: str, seed: int | None, word_dropout: float = 0.0) -> SymbolScript:
         chance = random.Random(f"{task_id}/{seed}")
-        memory = Memory() if seed is None else Memory(orders=self.vocabulary.numbering(chance))
-        cue = (self.vocabulary.ids[ACT],)
-        return SymbolScript(self.vocabulary, self.grammars.of(taskset, task_id), memory, word_dropout, chance, cue)
+        task = taskset.tasks[task_id]
+        memory = Memory(orders={} if seed is None else self.vocabulary.numbering(chance), limits=limits(task))
+        cue, rules = (self.vocabulary.ids[ACT],), tuple(varying(task, self.vocabulary))
+        return SymbolScript(self.vocabulary, self.grammars.of(taskset, task_id), memory, word_dropout, chance, cue, rules)
 
     def renamed(self, tape: Tape, chance: random.Random) -> Tape:
         return tape.renamed(self.vocabulary.renaming(chance))

@@ -89,6 +89,11 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.symbols)
 
+    @property
+    def made(self) -> bool:
+        """False for one that is still being made: it knows no word and keeps them all."""
+        return len(self.symbols) > len(SPECIALS)
+
     def __contains__(self, symbol: object) -> bool:
         return symbol in self.ids
 
@@ -167,6 +172,13 @@ class Vocabulary:
             )
         except (KeyError, TypeError) as error:
             raise SourceError(str(path), "", f"not a vocabulary of this version ({error})") from error
+
+
+def number(value: float) -> str:
+    """Symbol of a whole number up to COUNTS, and of those beyond it or below 0."""
+    if value < 0:
+        return "n:-"
+    return f"n:{int(value)}" if value == int(value) and value <= COUNTS else "n:more"
 
 
 def base_kind(kind: str) -> str:
