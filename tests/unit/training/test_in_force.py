@@ -65,7 +65,8 @@ def test_two_tasks_under_other_versions_open_differently_and_one_under_the_same_
     for task in taskset.tasks.values():
         versions = tuple(sorted({f"{r.document} {r.version}" for r in task.rules}))
         said.setdefault(versions, set()).add(tuple(varying(task, vocabulary)))
-    assert len(said) > 1 and all(len(forms) == 1 for forms in said.values())
+    assert len(said) > 1
+    assert all(len(forms) == 1 for forms in said.values())
     assert len(set.union(*said.values())) == len(said)
 
 
@@ -73,7 +74,8 @@ def test_an_amount_carries_its_mark_and_no_number_of_a_rule_can_be_copied(taskse
     codec = SymbolCodec(build_vocabulary(taskset, read_trajectories(taskset), min_count=1))
     task_id, task = next((t.task_id, t) for t in taskset.tasks.values() if limits(t))
     script = codec.open(taskset, task_id, None)
-    assert script.rules and not any(symbol.startswith("@") for symbol in script.rules)
+    assert script.rules
+    assert not any(symbol.startswith("@") for symbol in script.rules)
     highest = limits(task)[-1]
     text = f'{{"total_minor": {highest + 1}, "shipping_minor": {highest}, "price": "{(highest + 1) / 100:.2f} EUR"}}'
     shown = text_symbols(text, script.memory, codec.vocabulary, "get_order")
@@ -91,7 +93,8 @@ def test_a_vocabulary_of_a_run_before_marks_and_rules_reads_as_it_did(taskset: T
     task = next(t for t in taskset.tasks.values() if limits(t))
     assert varying(task, old) == []
     shown = text_symbols('{"total_minor": 12345}', Memory(limits=limits(task)), old, "get_order")
-    assert not any(symbol.startswith("L:") for symbol in shown) and "<unk>" not in shown
+    assert not any(symbol.startswith("L:") for symbol in shown)
+    assert "<unk>" not in shown
 
 
 def test_a_vocabulary_that_is_being_made_keeps_every_mark() -> None:
