@@ -182,6 +182,7 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
         forms=forms,
         constant_paths=frozenset(constant),
         common=frozenset(word for word, count in census.openings.items() if count > COMMON * len(trajectories)),
+        ordered=True,
     )
 
 

@@ -21,6 +21,7 @@ from transformers.cache_utils import Cache, DynamicCache
 
 from training import losses
 from training.losses import masked_logprobs
+from training.ordinal import OrderedEmbedding, families
 from training.pointer import Pointer
 from training.shard import load_model
 from training.tape import ACTION, Tape
@@ -187,7 +188,10 @@ def small_model(vocabulary: Vocabulary, *, width: int, layers: int, heads: int, 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         slots = torch.tensor([symbol.startswith("@") for symbol in vocabulary.symbols])
-        return Policy(Qwen3ForCausalLM(config).float(), Pointer(width, slots))
+        model = Qwen3ForCausalLM(config).float()
+        if ordered := families(vocabulary):
+            model.set_input_embeddings(OrderedEmbedding(model.get_input_embeddings(), ordered))
+        return Policy(model, Pointer(width, slots))
 
 
 def parameter_count(policy: Policy) -> int:

@@ -81,6 +81,8 @@ class Vocabulary:
     """"tool/key" whose rendering never varies in training: registered, not shown again."""
     common: frozenset[str] = frozenset()
     """Words of so many requests that standing again says nothing."""
+    ordered: bool = False
+    """Bins, numbers and marks are embedded as ordered families (`ordinal.py`); older runs are read as they were."""
     ids: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -141,7 +143,7 @@ class Vocabulary:
         return sha256_json(self._as_json())
 
     def _as_json(self) -> dict[str, Any]:
-        return {
+        return ({"ordered": True} if self.ordered else {}) | {
             "symbols": list(self.symbols),
             "day_edges": list(self.day_edges),
             "amount_edges": list(self.amount_edges),
@@ -169,6 +171,7 @@ class Vocabulary:
                 forms=dict(value["forms"]),
                 constant_paths=frozenset(value["constant_paths"]),
                 common=frozenset(value["common"]),
+                ordered=bool(value.get("ordered", False)),
             )
         except (KeyError, TypeError) as error:
             raise SourceError(str(path), "", f"not a vocabulary of this version ({error})") from error

@@ -1,0 +1,72 @@
+"""Embeddings of ordered symbols: what is learnt of one bin holds for those beyond it.
+
+A bin ("d-14", "m:8000", "L:3") is a symbol like any other, and a model that sees a few hundred episodes learns of each bin alone
+which way it decides. Here the vector of the r-th symbol of an ordered family is the sum of the parameters of its first r symbols
+(a thermometer code: Buckman et al., ICLR 2018, there for pixels), so that a step of the gradient that moves a threshold moves all
+symbols behind it. Every set of vectors can still be reached. As outputs these symbols are never chosen, so the tied output layer
+reads the parameters as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from training.tokens import COUNTS, Vocabulary
+
+STEP = 0.4
+"""Size of a step between neighbours at the start, in parts of a vector."""
+
+
+def families(vocabulary: Vocabulary) -> list[list[int]]:
+    """The ids of each ordered family, ascending; none for a vocabulary of a run before there were any."""
+    if not vocabulary.ordered:
+        return []
+    days = [f"{way}{edge}" for way in ("d+", "d-", "D+", "D-") for edge in (*vocabulary.day_edges, "more")]
+    width = len(vocabulary.day_edges) + 1
+    amounts = [f"m:{edge}" for edge in (*vocabulary.amount_edges, "more")]
+    below = [f"m:-{edge}" for edge in (*vocabulary.amount_edges, "more")]
+    numbers = [*(f"n:{n}" for n in range(COUNTS + 1)), "n:more"]
+    marks = sorted((s for s in vocabulary.symbols if s.startswith("L:")), key=lambda s: int(s[2:]))
+    named = [*(days[i : i + width] for i in range(0, len(days), width)), amounts, below, numbers, marks]
+    return [[vocabulary.ids[s] for s in family if s in vocabulary.ids] for family in named if len(family) > 1]
+
+
+class OrderedEmbedding(nn.Embedding):
+    """An embedding of which some rows are running sums of parameters; it takes the place of `plain` and shares its parameter."""
+
+    ordered: Tensor
+    firsts: Tensor
+
+    def __init__(self, plain: nn.Embedding, ordered: Sequence[Sequence[int]]) -> None:
+        super().__init__(plain.num_embeddings, plain.embedding_dim, padding_idx=plain.padding_idx, _weight=plain.weight.data)
+        self.weight = plain.weight
+        flat = [index for family in ordered for index in family]
+        starts = [place for family, place in zip(ordered, _starts(ordered), strict=True) for _ in family]
+        self.register_buffer("ordered", torch.tensor(flat, dtype=torch.long), persistent=False)
+        self.register_buffer("firsts", torch.tensor(starts, dtype=torch.long), persistent=False)
+        with torch.no_grad():
+            later = [index for family in ordered for index in family[1:]]
+            self.weight[later] *= STEP
+
+    def table(self) -> Tensor:
+        """(V, H): the vectors that symbols have."""
+        parts = self.weight[self.ordered]
+        sums = torch.cat((parts.new_zeros(1, parts.shape[1]), parts.cumsum(0)))
+        places = torch.arange(len(self.ordered), device=sums.device)
+        return self.weight.index_copy(0, self.ordered, sums[places + 1] - sums[self.firsts])
+
+    def forward(self, input: Tensor) -> Tensor:
+        """ids (...) -> (..., H)"""
+        return nn.functional.embedding(input, self.table(), self.padding_idx)
+
+
+def _starts(ordered: Sequence[Sequence[int]]) -> list[int]:
+    """Where each family begins when they stand one behind the other."""
+    out, place = [], 0
+    for family in ordered:
+        out.append(place)
+        place += len(family)
+    return out
