@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,16 @@ def told_values(task: TaskSpec, slot: str) -> list[str]:
     return list(dict.fromkeys([*told, *stands]))
 
 
+def demanded(rules: Sequence[RuleRef]) -> Counter[str]:
+    """Tool -> in how many needs of the rules in force it stands, of whatever act or decision."""
+    found: Counter[str] = Counter()
+    for ref in rules:
+        if ref.rule == "required_before":
+            _, parameters = compile_rule(ref.rule, ref.parameters)
+            found.update(name for need in parameters.needs for name in need.tools)  # type: ignore[attr-defined]
+    return found
+
+
 Planned = tuple[ToolCall, bool, set[str]]
 """(call, True where it is not a recorded write, ids of the rules that demand it)."""
 
@@ -124,6 +135,7 @@ class Deriver:
         self.planned: dict[str, tuple[ToolCall, set[str]]] = {}
         self._costs: dict[int, float] = {}
         self.keep: set[str] = set()
+        self.demanded = demanded(rules)
 
     # --- what must be seen -----------------------------------------------------------------------------------------
 
@@ -359,15 +371,18 @@ class Deriver:
         return " ".join([row, *more])
 
     def _scheduled(self, calls: list[Planned]) -> list[Planned] | None:
-        """The planned calls in an order in which every value is shown before it is used, demanded ones as early as can be, then
-        the rest; None where there is no such order."""
+        """The planned calls in an order in which every value is shown before it is used, then the rest; None where there is no
+        such order. Of those that can be made, the one first that most rules in force demand, whatever comes of the case: whoever
+        works a case does what every case needs first, and a look-up that only one decision needs once that is decided. An order
+        that told the decision beforehand would be imitated, and then guessed.
+        """
         left = [c for c in calls if c[1]]
         play, shown, ordered = self.episode.fork(), Seen(self.episode.opening.text), []
         while left:
             ready = [c for c in left if self._unseen(c[0], shown) is None]
             if not ready:
                 return None
-            chosen = next((c for c in ready if c[2]), ready[0])
+            chosen = max(ready, key=lambda c: self.demanded[c[0].tool])
             left.remove(chosen)
             ordered.append(chosen)
             shown.add(play.step(chosen[0]).observation.text, self._asked(chosen[0]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from environments.agents import ReferenceAgent, run_episode
@@ -68,6 +70,37 @@ def test_recorded_writes_are_not_planned_and_required_look_ups_name_their_rule(s
         assert written == [s.call.tool for s in answer.reference if not s.planned]
         checks = [s for s in found.reference if s.planned and s.required_by]
         assert {rule for s in checks for rule in s.required_by} <= {r.id for r in taskset.tasks[answer.task_id].rules}
+
+
+def test_the_order_of_look_ups_does_not_tell_what_comes_of_the_case(small: tuple[TaskSet, dict[str, Answer]]) -> None:
+    """Two look-ups that need nothing of each other stand in one order in all references, whatever they decide."""
+    taskset, answers = small
+    orders: dict[frozenset[str], set[tuple[str, str]]] = {}
+    outcomes: dict[frozenset[str], set[str]] = {}
+    for answer in answers.values():
+        found = derived(taskset, answer)
+        looks = [s for s in found.reference if s.planned and s.call.tool not in ("reply_to_requester", "resolve")]
+        for first, second in itertools.combinations(looks, 2):
+            if any(source.startswith(f"step {found.reference.index(first)}") for source in second.derived_from.values()):
+                continue
+            pair = frozenset((first.call.tool, second.call.tool))
+            orders.setdefault(pair, set()).add((first.call.tool, second.call.tool))
+            outcomes.setdefault(pair, set()).add(answer.outcome.code)
+    told = {pair: found for pair, found in orders.items() if len(pair) > 1 and len(outcomes[pair]) > 1}
+    assert told
+    assert all(len(found) == 1 for found in told.values()), told
+
+
+def test_what_only_an_approval_needs_is_looked_up_last(small: tuple[TaskSet, dict[str, Answer]]) -> None:
+    taskset, answers = small
+    seen = 0
+    for answer in answers.values():
+        tools = [step.call.tool for step in derived(taskset, answer).reference]
+        if "request_approval" in tools and "list_payments" in tools:
+            before = tools[: tools.index("request_approval")]
+            assert before[-1] == "list_payments", tools
+            seen += 1
+    assert seen
 
 
 def test_every_argument_says_where_its_value_was_first_seen(small: tuple[TaskSet, dict[str, Answer]]) -> None:
