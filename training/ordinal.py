@@ -1,9 +1,9 @@
-"""Embeddings of ordered symbols: what is learnt of one bin holds for those beyond it.
+"""Embeddings of ordered symbols: what is learnt of one bin holds for those beyond it, too.
 
 A bin ("d-14", "m:8000", "L:3") is a symbol like any other, and a model that sees a few hundred episodes learns of each bin alone
-which way it decides. Here the vector of the r-th symbol of an ordered family is the sum of the parameters of its first r symbols
-(a thermometer code: Buckman et al., ICLR 2018, there for pixels), so that a step of the gradient that moves a threshold moves all
-symbols behind it. Every set of vectors can still be reached. As outputs these symbols are never chosen, so the tied output layer
+which way it decides. Here the vector of the r-th symbol of an ordered family of R is its own parameters plus those of its first r
+symbols added up, divided by the root of R (a thermometer code: Buckman et al., ICLR 2018, there for pixels): a step of the
+gradient that moves a threshold moves all symbols behind it. As outputs these symbols are never chosen, so the tied output layer
 reads the parameters as they are.
 """
 
@@ -15,9 +15,6 @@ import torch
 from torch import Tensor, nn
 
 from training.tokens import COUNTS, Vocabulary
-
-STEP = 0.4
-"""Size of a step between neighbours at the start, in parts of a vector."""
 
 
 def families(vocabulary: Vocabulary) -> list[list[int]]:
@@ -35,28 +32,28 @@ def families(vocabulary: Vocabulary) -> list[list[int]]:
 
 
 class OrderedEmbedding(nn.Embedding):
-    """An embedding of which some rows are running sums of parameters; it takes the place of `plain` and shares its parameter."""
+    """An embedding to some rows of which running sums are added; it takes the place of `plain` and shares its parameter."""
 
     ordered: Tensor
     firsts: Tensor
+    scale: Tensor
 
     def __init__(self, plain: nn.Embedding, ordered: Sequence[Sequence[int]]) -> None:
         super().__init__(plain.num_embeddings, plain.embedding_dim, padding_idx=plain.padding_idx, _weight=plain.weight.data)
         self.weight = plain.weight
         flat = [index for family in ordered for index in family]
         starts = [place for family, place in zip(ordered, _starts(ordered), strict=True) for _ in family]
+        scale = [[len(family) ** -0.5] for family in ordered for _ in family]
         self.register_buffer("ordered", torch.tensor(flat, dtype=torch.long), persistent=False)
         self.register_buffer("firsts", torch.tensor(starts, dtype=torch.long), persistent=False)
-        with torch.no_grad():
-            later = [index for family in ordered for index in family[1:]]
-            self.weight[later] *= STEP
+        self.register_buffer("scale", torch.tensor(scale), persistent=False)
 
     def table(self) -> Tensor:
         """(V, H): the vectors that symbols have."""
         parts = self.weight[self.ordered]
         sums = torch.cat((parts.new_zeros(1, parts.shape[1]), parts.cumsum(0)))
-        places = torch.arange(len(self.ordered), device=sums.device)
-        return self.weight.index_copy(0, self.ordered, sums[places + 1] - sums[self.firsts])
+        places = torch.arange(1, 1 + len(self.ordered), device=sums.device)
+        return self.weight.index_add(0, self.ordered, (sums[places] - sums[self.firsts]) * self.scale.to(sums.dtype))
 
     def forward(self, input: Tensor) -> Tensor:
         """ids (...) -> (..., H)"""
