@@ -35,35 +35,23 @@ class OrderedEmbedding(nn.Embedding):
     """An embedding to some rows of which running sums are added; it takes the place of `plain` and shares its parameter."""
 
     ordered: Tensor
-    firsts: Tensor
     scale: Tensor
 
     def __init__(self, plain: nn.Embedding, ordered: Sequence[Sequence[int]]) -> None:
         super().__init__(plain.num_embeddings, plain.embedding_dim, padding_idx=plain.padding_idx, _weight=plain.weight.data)
         self.weight = plain.weight
-        flat = [index for family in ordered for index in family]
-        starts = [place for family, place in zip(ordered, _starts(ordered), strict=True) for _ in family]
-        scale = [[len(family) ** -0.5] for family in ordered for _ in family]
-        self.register_buffer("ordered", torch.tensor(flat, dtype=torch.long), persistent=False)
-        self.register_buffer("firsts", torch.tensor(starts, dtype=torch.long), persistent=False)
-        self.register_buffer("scale", torch.tensor(scale), persistent=False)
+        longest = max(map(len, ordered))
+        # One line a family; what fills a line up counts for nothing.
+        rows = [[*family, *([family[0]] * (longest - len(family)))] for family in ordered]
+        scale = [[len(family) ** -0.5 if rank < len(family) else 0.0 for rank in range(longest)] for family in ordered]
+        self.register_buffer("ordered", torch.tensor(rows, dtype=torch.long), persistent=False)
+        self.register_buffer("scale", torch.tensor(scale)[:, :, None], persistent=False)
 
     def table(self) -> Tensor:
         """(V, H): the vectors that symbols have."""
-        parts = self.weight[self.ordered]
-        sums = torch.cat((parts.new_zeros(1, parts.shape[1]), parts.cumsum(0)))
-        places = torch.arange(1, 1 + len(self.ordered), device=sums.device)
-        return self.weight.index_add(0, self.ordered, (sums[places] - sums[self.firsts]) * self.scale.to(sums.dtype))
+        sums = self.weight[self.ordered].cumsum(1) * self.scale.to(self.weight.dtype)
+        return self.weight.index_add(0, self.ordered.flatten(), sums.flatten(0, 1))
 
     def forward(self, input: Tensor) -> Tensor:
         """ids (...) -> (..., H)"""
         return nn.functional.embedding(input, self.table(), self.padding_idx)
-
-
-def _starts(ordered: Sequence[Sequence[int]]) -> list[int]:
-    """Where each family begins when they stand one behind the other."""
-    out, place = [], 0
-    for family in ordered:
-        out.append(place)
-        place += len(family)
-    return out
