@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from schemas.episode import Observation, ToolCall
 from training.grammar import Parameter, ToolGrammar, canonical
-from training.in_force import mark
+from training.in_force import Limits, is_mark
 from training.tokens import (
     AGAIN,
     CODE,
@@ -76,8 +76,8 @@ class Memory:
     """Words of the observations before this one."""
     hearing: set[str] = field(default_factory=set)
     """Words of this one so far."""
-    limits: tuple[int, ...] = ()
-    """The amounts that the rules in force name, ascending; each amount that is shown is compared with them."""
+    limits: Limits = field(default_factory=Limits)
+    """The rules in force, which shown values are compared with."""
 
     def slot(self, kind: str, base: Any, value: Any, role: str = "") -> str:
         """The slot symbol of `value`, a new one where it was not shown before."""
@@ -143,17 +143,18 @@ def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
 
 
 def amount_symbols(minor: int, memory: Memory, vocabulary: Vocabulary) -> list[str]:
-    """Slot, bin and, for a vocabulary that has such marks, where the amount stands to the limits in force."""
-    against = mark(minor, memory.limits)
-    shown = [against] if against in vocabulary or not vocabulary.made else []
-    return [memory.amount(minor), vocabulary.amount(minor), *shown]
+    """Slot, bin, and on which side of a table's amount it is."""
+    return [memory.amount(minor), vocabulary.amount(minor), *known_marks(memory.limits.of_amount(minor), vocabulary)]
+
+
+def known_marks(symbols: list[str], vocabulary: Vocabulary) -> list[str]:
+    """All but the marks that the vocabulary does not have; one that is still being made has all."""
+    return [symbol for symbol in symbols if not (vocabulary.made and is_mark(symbol) and symbol not in vocabulary)]
 
 
 def time_symbols(text: str, memory: Memory, vocabulary: Vocabulary, others: Sequence[datetime] = ()) -> list[str]:
     """Days from now, then days from each of the times before it in the same record (late or early by how much)."""
-    try:
-        moment = parse_time(text)
-    except ValueError:
+    if (moment := moment_of(text)) is None:
         return ["w:time"]
     if memory.now is None:
         memory.now = moment
@@ -199,8 +200,9 @@ def leaves(value: Any, path: str) -> Iterator[tuple[str, str, Any]]:
         yield path, "", (value,)
 
 
-def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, others: Sequence[datetime]) -> list[str]:
-    """Symbols of one scalar: its key where the value does not tell what it is, then the value."""
+def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, times: Mapping[str, datetime]) -> list[str]:
+    """Symbols of one scalar: its key where the value does not tell what it is, then the value. `times`: those that the record
+    has shown before, by key."""
     named = [f"k:{key}"] if key else []
     if value is None or isinstance(value, bool):
         return [*named, f"w:{json.dumps(value)}"]
@@ -212,8 +214,27 @@ def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, o
         symbol = memory.identity(identity)
         return [symbol] if key.endswith("_id") or key == identity.group(1).lower() else [*named, symbol]
     if TIME.fullmatch(value):
-        return [*named, *time_symbols(value, memory, vocabulary, others)]
-    return [*named, *words(value, memory, vocabulary)] if value else [*named, NONE]
+        shown = time_symbols(value, memory, vocabulary, list(times.values())[:TIMES])
+        return [*named, *shown, *known_marks(time_marks(key, value, memory, times), vocabulary)]
+    if not value:
+        return [*named, NONE]
+    amounts = {slot: amount for slot, amount in memory.shown.items() if slot_type(slot) == "AMOUNT"}
+    found = memory.limits.of_value(key, value, amounts, vocabulary)
+    said = found if not found or not vocabulary.made or found[0] in vocabulary else []
+    return [*named, *words(value, memory, vocabulary), *said]
+
+
+def time_marks(key: str, text: str, memory: Memory, times: Mapping[str, datetime]) -> list[str]:
+    moment = moment_of(text)
+    return [] if moment is None else memory.limits.of_time(key, moment, memory.now, times)
+
+
+def moment_of(text: str) -> datetime | None:
+    """The instant of a text that looks like a time; None where there is no such day."""
+    try:
+        return parse_time(text)
+    except ValueError:
+        return None
 
 
 def render(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> list[tuple[str, list[str]]]:
@@ -225,10 +246,10 @@ def render(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> li
     if source == "opening" and isinstance(value, dict) and isinstance(value.get("now"), str):
         memory.now = parse_time(value["now"])
     out: list[tuple[str, list[str]]] = []
-    times: list[datetime] = []
+    times: dict[str, datetime] = {}
     for path, key, leaf in leaves(value, source):
         if leaf == "{":
-            times = []
+            times = {}
         elif leaf == "key":
             out.append((path, [f"k:{key}"]))
         elif leaf in (ITEM, NONE):
@@ -236,8 +257,8 @@ def render(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> li
         else:
             scalar = leaf[0]
             out.append((path, leaf_symbols(key, scalar, memory, vocabulary, times)))
-            if isinstance(scalar, str) and TIME.fullmatch(scalar) and len(times) < TIMES:
-                times.append(parse_time(scalar))
+            if isinstance(scalar, str) and TIME.fullmatch(scalar) and (moment := moment_of(scalar)) is not None:
+                times[key] = moment
     return out
 
 

@@ -5,7 +5,6 @@ Reads `train/` alone. Everything that the tokenizer or the grammar learns is lea
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +15,11 @@ from environments.tool import Tool
 from schemas.episode import Observation, RefusalKind, ToolCall
 from schemas.errors import StageError
 from schemas.files import canonical_json, read_models
-from schemas.task import TaskSpec, Trajectory
+from schemas.task import Trajectory
 from schemas.taskset import TaskSet
 from training.chat import Inexpressible, Memory, render, slot_type
 from training.grammar import ToolGrammar, canonical, sentences
-from training.in_force import PLACE, limits, mark, rule_symbols
+from training.in_force import PLACE, InForce, Limits, in_force, list_symbols, marks
 from training.script import Codec, Script
 from training.tape import Tape
 from training.tokens import (
@@ -94,11 +93,8 @@ class _Census:
         for path, symbols in by_path.items():
             self.renderings.setdefault(path, Counter())[tuple(symbols)] += 1
 
-    def rules(self, task: TaskSpec) -> None:
-        by_path: dict[str, list[str]] = {}
-        for path, symbols in rule_symbols(task, self.loose):
-            by_path.setdefault(path, []).extend(symbols)
-        for path, symbols in by_path.items():
+    def rules(self, rules: InForce) -> None:
+        for path, symbols in list_symbols(rules):
             self.renderings.setdefault(path, Counter())[tuple(symbols)] += 1
 
     def act(self, call: ToolCall, memory: Memory, free: set[str]) -> None:
@@ -121,9 +117,9 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
     census = _Census(Vocabulary(SPECIALS, day_edges, amount_edges, {}, {}, {}))
     free = {f"{n}.{a}" for n, t in tools.items() for a, spec in t.parameters.get("properties", {}).items() if "enum" not in spec}
     for trajectory in trajectories:
-        task = taskset.tasks[trajectory.task_id]
-        memory = Memory(limits=limits(task))
-        census.rules(task)
+        rules = in_force(taskset.tasks[trajectory.task_id])
+        memory = Memory(limits=Limits(rules))
+        census.rules(rules)
         source = "opening"
         for text, action in zip(trajectory.observations, (*trajectory.actions, None), strict=True):
             census.observe(text, memory, source)
@@ -153,12 +149,7 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
     ruled = {path: seen for path, seen in census.renderings.items() if path.startswith(f"{PLACE}/") and path not in constant}
     structure = {
         *(symbol for seen in ruled.values() for symbols in seen for symbol in symbols),
-        *(
-            mark(limit, bounds)
-            for task in taskset.tasks.values()
-            for bounds in [limits(task)]
-            for limit in (0, *bounds, sys.maxsize)
-        ),
+        *(mark for task in taskset.tasks.values() for mark in marks(in_force(task))),
         *bin_symbols(day_edges, amount_edges),
         *(f"@{kind}_{n}" for kind, size in slots.items() for n in range(1, size + 1)),
         *(f"T:{name}" for name in tools),

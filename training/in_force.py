@@ -1,82 +1,160 @@
-"""The rules in force as the small model reads them: what differs between versions, and where an amount stands to their limits.
+"""The rules in force as the small model reads them: on which side of a limit a shown value falls.
 
-A language model finds the rules in its system message (`dialogue.system_text`). The small model finds, in its opening, every
-number and listed value of a rule that is not the same in all training tasks (the others it learns with the tools), and behind
-each amount a mark that counts the limits in force below it: "above 80.00 EUR for standard, 150.00 EUR for gold" is then a matter
-of tier and mark, whichever version of the policy holds. No number of a rule becomes a slot: what an agent may copy, it looks up.
+A language model finds the rules as sentences in its system message (`dialogue.system_text`). The small model, which learns from a
+few hundred episodes, is spared the arithmetic: where an observation shows what a number of a rule is about, marks stand behind.
+
+- the value that a table goes by (tier: gold): what the table says for it, and which amounts shown so far are above or within;
+- an amount shown after that: above or within what the table said;
+- a time: above or within the days that a rule gives it, from it to the episode's now, or from when it was due.
+
+A list of a rule that differs between training tasks (statuses in which nothing is cancelled any more) stands in the opening. What
+a rule says never becomes a slot: what an agent may copy, it looks up.
 """
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from schemas.task import RuleRef, TaskSpec
-from training.tokens import Vocabulary, number
+from training.tokens import Vocabulary
 
 PLACE = "rules"
-"""First part of the path of whatever a rule shows."""
+"""First part of the path of a list that a rule holds."""
+ABOVE, WITHIN, TABLE = "above:", "within:", "table:"
+"""Beginnings of marks; behind them stands the rule."""
 
 
-def leaves(rule: RuleRef) -> Iterator[tuple[str, Any]]:
-    """(path, value) of each number, truth value and list of texts in a rule's parameters, in a fixed order."""
-    place = f"{PLACE}/{rule.document or ''} {rule.clause or ''} {rule.rule} {rule.parameters.get('tool', '')}"
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Amounts in minor units by the value of a field."""
 
-    def walk(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-        if isinstance(value, dict):
-            for key in sorted(value):
-                yield from walk(value[key], f"{path}/{key}")
-        elif isinstance(value, bool | int | float):
-            yield path, value
-        elif isinstance(value, list) and value and all(isinstance(inner, str) for inner in value):
-            yield path, sorted(value)
-
-    return walk(rule.parameters, place)
+    rule: str
+    field: str
+    amounts: Mapping[str, int]
+    bound: bool
+    """True where the amounts are largest ones; False where they are the right ones."""
 
 
-def is_money(rule: RuleRef, path: str) -> bool:
-    """True where a number of the rule is an amount in minor units: its own key says so, or the argument that it bounds."""
-    keys = path.split("/")[2:]
-    counted = {"count", "days", "at_least"} & set(keys)
-    return not counted and any(name.endswith("_minor") for name in (*keys, str(rule.parameters.get("argument", ""))))
+@dataclass(frozen=True, slots=True)
+class Days:
+    """Days that may pass from a time to the episode's now, or to a later time of the same record."""
+
+    rule: str
+    since: str
+    until: str | None
+    days: int
 
 
-def limits(task: TaskSpec) -> tuple[int, ...]:
-    """The amounts that the rules in force name, in minor units, ascending, each once."""
-    return tuple(
-        sorted(
-            {
-                value
-                for rule in task.rules
-                for path, value in leaves(rule)
-                if isinstance(value, int) and not isinstance(value, bool) and is_money(rule, path)
-            }
-        )
-    )
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """What a task's rules compare."""
+
+    tables: tuple[Table, ...] = ()
+    days: tuple[Days, ...] = ()
+    lists: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """(path, texts)."""
 
 
-def mark(minor: int, limits: tuple[int, ...]) -> str:
-    """How many of the limits an amount is above."""
-    return f"L:{bisect.bisect_left(limits, minor)}"
+@dataclass(slots=True)
+class Limits:
+    """The rules of one episode and what it has shown of their tables so far."""
+
+    rules: InForce = field(default_factory=InForce)
+    bounds: dict[str, int] = field(default_factory=dict)
+    """Rule -> the largest amount that its table gives for the value shown last."""
+
+    def of_value(self, key: str, value: str, amounts: Mapping[str, int], vocabulary: Vocabulary) -> list[str]:
+        """Marks behind a text value; `amounts`: slot -> amount of those shown so far."""
+        out: list[str] = []
+        for table in self.rules.tables:
+            if table.field != key or value not in table.amounts:
+                continue
+            limit = table.amounts[value]
+            out += [f"{TABLE}{table.rule}", vocabulary.amount(limit)]
+            if table.bound:
+                self.bounds[table.rule] = limit
+                out += [f"{ABOVE}{table.rule}", *(slot for slot, amount in amounts.items() if amount > limit)]
+                out += [f"{WITHIN}{table.rule}", *(slot for slot, amount in amounts.items() if amount <= limit)]
+        return out
+
+    def of_amount(self, amount: int) -> list[str]:
+        return [f"{ABOVE if amount > limit else WITHIN}{rule}" for rule, limit in self.bounds.items()]
+
+    def of_time(self, key: str, at: datetime, now: datetime | None, times: Mapping[str, datetime]) -> list[str]:
+        """Marks behind a time; `times`: the record's other times, by key, shown before it."""
+        found = {**times, key: at}
+        out = []
+        for rule in self.rules.days:
+            if key not in (rule.since, rule.until):
+                continue
+            since, until = found.get(rule.since), now if rule.until is None else found.get(rule.until)
+            if since is not None and until is not None:
+                out.append(f"{ABOVE if until - since > timedelta(days=rule.days) else WITHIN}{rule.rule}")
+        return out
 
 
-def rule_symbols(task: TaskSpec, vocabulary: Vocabulary) -> list[tuple[str, list[str]]]:
-    """(path, symbols) of each leaf of each rule in force, in the task's order."""
-    return [(path, [f"k:{path}", *_value(rule, path, value, vocabulary)]) for rule in task.rules for path, value in leaves(rule)]
+def in_force(task: TaskSpec) -> InForce:
+    """What the rules of a task compare, in their order. A rule that compares nothing of this kind gives nothing."""
+    tables, days, lists = [], [], []
+    for rule in task.rules:
+        given = rule.parameters
+        name = f"{rule.document or rule.id} {rule.clause or ''} {rule.rule} {given.get('tool', '')}"
+        if isinstance(given.get("by"), dict):
+            tables += [
+                Table(name, last(given["by"]), value, key != "amounts")
+                for key, value in sorted(given.items())
+                if key != "by" and is_amounts(value)
+            ]
+        if is_number(given.get("days")):
+            if isinstance(given.get("since"), dict):
+                days.append(Days(name, last(given["since"]), None, given["days"]))
+            elif isinstance(given.get("due"), dict) and isinstance(given.get("came"), dict):
+                days.append(Days(name, last(given["due"]), last(given["came"]), given["days"]))
+            elif isinstance(given.get("rows"), dict) and isinstance(given["rows"].get("time"), str):
+                days.append(Days(name, given["rows"]["time"], None, given["days"]))
+        lists += [(f"{PLACE}/{name}/{path}", texts) for path, texts in _lists(rule)]
+    return InForce(tuple(tables), tuple(days), tuple(lists))
 
 
-def varying(task: TaskSpec, vocabulary: Vocabulary) -> list[str]:
-    """`rule_symbols` of what differed between training tasks; nothing for a vocabulary that knows no rule."""
-    shown = [symbols for path, symbols in rule_symbols(task, vocabulary) if path not in vocabulary.constant_paths]
+def last(lookup: Mapping[str, Any]) -> str:
+    """The field in which a look-up ends."""
+    inner = lookup.get("then")
+    return last(inner) if isinstance(inner, dict) else str(lookup.get("field", ""))
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_amounts(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value) and all(map(is_number, value.values()))
+
+
+def _lists(rule: RuleRef) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for key, value in sorted(rule.parameters.items()):
+        if isinstance(value, list) and value and all(isinstance(inner, str) for inner in value):
+            yield key, tuple(sorted(value))
+
+
+def list_symbols(rules: InForce) -> list[tuple[str, list[str]]]:
+    """(path, symbols) of each list."""
+    return [(path, [f"k:{path}", *(f"w:{text.lower()}" for text in texts)]) for path, texts in rules.lists]
+
+
+def varying(rules: InForce, vocabulary: Vocabulary) -> list[str]:
+    """The lists that differed between training tasks; nothing for a vocabulary that knows none."""
+    shown = [symbols for path, symbols in list_symbols(rules) if path not in vocabulary.constant_paths]
     return [symbol for symbols in shown if symbols[0] in vocabulary for symbol in symbols]
 
 
-def _value(rule: RuleRef, path: str, value: Any, vocabulary: Vocabulary) -> list[str]:
-    if isinstance(value, list):
-        return [f"w:{text.lower()}" for text in value]
-    if isinstance(value, bool):
-        return [f"w:{str(value).lower()}"]
-    if path.endswith("/days"):
-        return [vocabulary.day(value, "D")]
-    return [vocabulary.amount(int(value))] if is_money(rule, path) else [number(value)]
+def marks(rules: InForce) -> set[str]:
+    """Every mark that an episode under these rules may hold."""
+    compared = [*(d.rule for d in rules.days), *(t.rule for t in rules.tables if t.bound)]
+    return {f"{side}{rule}" for rule in compared for side in (ABOVE, WITHIN)} | {f"{TABLE}{t.rule}" for t in rules.tables}
+
+
+def is_mark(symbol: str) -> bool:
+    return symbol.startswith((ABOVE, WITHIN, TABLE))

@@ -1,6 +1,6 @@
 """Embeddings of ordered symbols: what is learnt of one bin holds for those beyond it, too.
 
-A bin ("d-14", "m:8000", "L:3") is a symbol like any other, and a model that sees a few hundred episodes learns of each bin alone
+A bin ("d-14", "m:8000") is a symbol like any other, and a model that sees a few hundred episodes learns of each bin alone
 which way it decides. Here the vector of the r-th symbol of an ordered family of R is its own parameters plus those of its first r
 symbols added up, divided by the root of R (a thermometer code: Buckman et al., ICLR 2018, there for pixels): a step of the
 gradient that moves a threshold moves all symbols behind it. As outputs these symbols are never chosen, so the tied output layer
@@ -26,8 +26,7 @@ def families(vocabulary: Vocabulary) -> list[list[int]]:
     amounts = [f"m:{edge}" for edge in (*vocabulary.amount_edges, "more")]
     below = [f"m:-{edge}" for edge in (*vocabulary.amount_edges, "more")]
     numbers = [*(f"n:{n}" for n in range(COUNTS + 1)), "n:more"]
-    marks = sorted((s for s in vocabulary.symbols if s.startswith("L:")), key=lambda s: int(s[2:]))
-    named = [*(days[i : i + width] for i in range(0, len(days), width)), amounts, below, numbers, marks]
+    named = [*(days[i : i + width] for i in range(0, len(days), width)), amounts, below, numbers]
     return [[vocabulary.ids[s] for s in family if s in vocabulary.ids] for family in named if len(family) > 1]
 
 

@@ -11,7 +11,7 @@ from schemas.episode import Observation, ToolCall
 from schemas.taskset import TaskSet
 from training.chat import Inexpressible, Memory, decode_action, encode_action, observation_symbols, plain_words
 from training.grammar import ToolGrammar, Turn
-from training.in_force import limits, varying
+from training.in_force import Limits, in_force, varying
 from training.script import Grammars
 from training.tape import Tape
 from training.tokens import ACT, PAD, Vocabulary
@@ -76,9 +76,9 @@ class SymbolCodec:
 
     def open(self, taskset: TaskSet, task_id: str, seed: int | None, word_dropout: float = 0.0) -> SymbolScript:
         chance = random.Random(f"{task_id}/{seed}")
-        task = taskset.tasks[task_id]
-        memory = Memory(orders={} if seed is None else self.vocabulary.numbering(chance), limits=limits(task))
-        cue, rules = (self.vocabulary.ids[ACT],), tuple(varying(task, self.vocabulary))
+        compared = in_force(taskset.tasks[task_id])
+        memory = Memory(orders={} if seed is None else self.vocabulary.numbering(chance), limits=Limits(compared))
+        cue, rules = (self.vocabulary.ids[ACT],), tuple(varying(compared, self.vocabulary))
         return SymbolScript(self.vocabulary, self.grammars.of(taskset, task_id), memory, word_dropout, chance, cue, rules)
 
     def renamed(self, tape: Tape, chance: random.Random) -> Tape:

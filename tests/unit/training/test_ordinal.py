@@ -16,7 +16,7 @@ from training.tokens import SPECIALS, Vocabulary, bin_symbols
 
 @pytest.fixture
 def made() -> Vocabulary:
-    symbols = {*bin_symbols((0, 1, 5), (0, 100, 200)), "L:0", "L:1", "L:2", "T:get_order", "@ORDER_1", "w:late"}
+    symbols = {*bin_symbols((0, 1, 5), (0, 100, 200)), "T:get_order", "@ORDER_1", "w:late"}
     return Vocabulary((*SPECIALS, *sorted(symbols)), (0, 1, 5), (0, 100, 200), {"ORDER": 1}, {}, {}, ordered=True)
 
 
@@ -24,7 +24,6 @@ def test_families_are_ascending_and_hold_each_bin_once(made: Vocabulary) -> None
     names = [[made.symbols[i] for i in family] for family in families(made)]
     assert ["d-0", "d-1", "d-5", "d-more"] in names
     assert ["m:0", "m:100", "m:200", "m:more"] in names
-    assert ["L:0", "L:1", "L:2"] in names
     assert next(f for f in names if "n:0" in f)[-2:] == ["n:20", "n:more"]
     flat = [name for family in names for name in family]
     assert len(flat) == len(set(flat))
