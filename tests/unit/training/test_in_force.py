@@ -1,8 +1,10 @@
-"""The small model sees which version of the rules is in force, and where an amount stands to their limits."""
+"""The small model sees on which side of the limits in force a shown value falls, and no more than it was shown."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,96 +12,136 @@ from schemas.task import RuleRef, TaskSpec
 from schemas.taskset import TaskSet
 from training.chat import Memory, text_symbols
 from training.corpus import build_vocabulary, read_trajectories
-from training.in_force import is_money, leaves, limits, mark, rule_symbols, varying
+from training.in_force import Limits, in_force, is_mark, list_symbols, marks, varying
 from training.symbols import SymbolCodec
 from training.tokens import SPECIALS, Vocabulary
 
+LOOSE = Vocabulary(SPECIALS, (0, 10, 30), (0, 8000, 20000), {}, {}, {})
+ORDER = {"argument": "order_id", "system": "orders", "kind": "order"}
+TIER = {**ORDER, "field": "account_id", "then": {"system": "accounts", "kind": "account", "field": "tier"}}
 
-def rule(**parameters: object) -> RuleRef:
-    return RuleRef(id="r", rule="approval", sentence="s", document="refunds", version=1, clause="2.1", parameters=parameters)
+
+def rule(name: str, tool: str = "create_refund", **parameters: Any) -> RuleRef:
+    return RuleRef(
+        id=name, rule=name, sentence="s", document="refunds", version=1, clause="2.1", parameters={"tool": tool, **parameters}
+    )
 
 
-def with_rules(taskset: TaskSet, *rules: RuleRef) -> TaskSpec:
-    return next(iter(taskset.tasks.values())).model_copy(update={"rules": rules})
+APPROVAL = rule("approval", argument="amount_minor", about="order_id", by=TIER, above={"gold": 15000, "standard": 8000})
+WINDOW = rule("window", days=21, since={**ORDER, "field": "delivered_at"})
+OVERDUE = rule("overdue", days=3, due={**ORDER, "field": "promised_at"}, came={**ORDER, "field": "delivered_at"})
+CREDIT = rule(
+    "exact", "grant_credit", argument="amount_minor", by={**TIER, "then": None, "field": "tier"}, amounts={"gold": 2500}
+)
+
+
+def under(taskset: TaskSet, *rules: RuleRef) -> Memory:
+    task: TaskSpec = next(iter(taskset.tasks.values())).model_copy(update={"rules": rules})
+    memory = Memory(limits=Limits(in_force(task)))
+    text_symbols(json.dumps({"now": "2025-03-30T12:00:00Z"}), memory, LOOSE, "opening")
+    return memory
+
+
+def shown(memory: Memory, value: object, source: str = "get_order") -> list[str]:
+    return text_symbols(json.dumps(value), memory, LOOSE, source)
+
+
+def marked(symbols: list[str]) -> list[str]:
+    return [symbol.split()[0] for symbol in symbols if is_mark(symbol)]
+
+
+def test_the_value_that_a_table_goes_by_shows_its_amount_and_which_shown_amounts_are_above(taskset: TaskSet) -> None:
+    memory = under(taskset, APPROVAL)
+    shown(memory, {"shipping_minor": 8000, "line_total_minor": 8001})
+    name = "refunds 2.1 approval create_refund"
+    said = shown(memory, {"tier": "standard"}, "get_account")
+    assert said[-6:] == [f"table:{name}", "m:8000", f"above:{name}", "@AMOUNT_2", f"within:{name}", "@AMOUNT_1"]
+
+
+@pytest.mark.parametrize(("amount", "side"), [(14999, "within"), (15000, "within"), (15001, "above")])
+def test_an_amount_at_a_limit_is_within_it(taskset: TaskSet, amount: int, side: str) -> None:
+    memory = under(taskset, APPROVAL)
+    shown(memory, {"tier": "gold"}, "get_account")
+    assert marked(shown(memory, {"payments": [{"amount_minor": amount}]})) == [f"{side}:refunds"]
+
+
+def test_before_the_table_is_known_an_amount_has_no_side(taskset: TaskSet) -> None:
+    memory = under(taskset, APPROVAL, CREDIT)
+    assert marked(shown(memory, {"amount_minor": 99999})) == []
+    shown(memory, {"tier": "bronze"}, "get_account")
+    assert marked(shown(memory, {"amount_minor": 77777})) == [], "a value that the table does not know"
+
+
+def test_right_amounts_are_shown_and_bound_nothing(taskset: TaskSet) -> None:
+    memory = under(taskset, CREDIT)
+    assert marked(shown(memory, {"tier": "gold"}, "get_account")) == ["table:refunds"]
+    assert marked(shown(memory, {"amount_minor": 99999})) == []
+    assert "@AMOUNT_2" not in memory.shown, "what a rule says is nothing to copy"
 
 
 @pytest.mark.parametrize(
-    ("amount", "expected"),
-    [(0, "L:0"), (8000, "L:0"), (8001, "L:1"), (15000, "L:1"), (15001, "L:2"), (40001, "L:3"), (-5, "L:0")],
+    ("at", "side"),
+    [("2025-03-09T12:00:00Z", "within"), ("2025-03-09T11:59:59Z", "above"), ("2025-04-02T00:00:00+02:00", "within")],
 )
-def test_an_amount_at_a_limit_is_not_above_it(amount: int, expected: str) -> None:
-    assert mark(amount, (8000, 15000, 40000)) == expected
+def test_days_are_counted_to_the_second_as_the_rule_counts_them(taskset: TaskSet, at: str, side: str) -> None:
+    assert marked(shown(under(taskset, WINDOW), {"delivered_at": at})) == [f"{side}:refunds"]
 
 
-def test_limits_are_the_amounts_of_all_rules_and_nothing_else(taskset: TaskSet) -> None:
-    by_tier = rule(argument="amount_minor", above={"gold": 15000, "standard": 8000}, tool="create_refund")
-    listed = rule(amounts={"gold": 2500, "standard": 8000}, argument="amount_minor", tool="grant_credit")
-    counted = rule(argument="amount_minor", count=1, days=180, rows={"at_least": 2}, tool="grant_credit")
-    window = rule(days=30, tool="create_refund", hard=True)
-    assert limits(with_rules(taskset, by_tier, listed, counted, window)) == (2500, 8000, 15000)
-    assert limits(with_rules(taskset)) == ()
+@pytest.mark.parametrize("first", ["promised_at", "delivered_at"])
+@pytest.mark.parametrize(("came", "side"), [("2025-03-13T09:00:00Z", "within"), ("2025-03-13T09:00:01Z", "above")])
+def test_a_delay_is_marked_behind_the_later_of_the_two_times_whichever_it_is(
+    taskset: TaskSet, first: str, came: str, side: str
+) -> None:
+    times = {"delivered_at": came, "promised_at": "2025-03-10T09:00:00Z"}
+    ordered = {first: times[first], **times}
+    symbols = shown(under(taskset, OVERDUE), ordered)
+    assert marked(symbols) == [f"{side}:refunds"]
+    assert is_mark(symbols[-1])
 
 
-def test_the_same_leaf_of_two_versions_has_one_path() -> None:
-    one, two = rule(days=30, tool="t"), rule(days=21, tool="t").model_copy(update={"id": "r_v2", "version": 2})
-    assert [path for path, _ in leaves(one)] == [path for path, _ in leaves(two)] == ["rules/refunds 2.1 approval t/days"]
-    assert not is_money(one, "rules/refunds 2.1 approval t/days")
+def test_times_of_two_records_are_not_compared(taskset: TaskSet) -> None:
+    rows = {"lines": [{"promised_at": "2025-03-10T09:00:00Z"}, {"delivered_at": "2025-03-20T09:00:00Z"}]}
+    assert marked(shown(under(taskset, OVERDUE), rows)) == []
 
 
-def test_what_is_the_same_in_all_training_tasks_is_not_said_and_what_differs_is(taskset: TaskSet) -> None:
+def test_no_such_day_is_no_time(taskset: TaskSet) -> None:
+    assert marked(shown(under(taskset, WINDOW), {"delivered_at": "2025-02-31T09:00:00Z"})) == []
+
+
+def test_a_list_stands_in_the_opening_where_it_differs_between_training_tasks_and_nowhere_else(taskset: TaskSet) -> None:
     vocabulary = build_vocabulary(taskset, read_trajectories(taskset), min_count=1)
     seen: dict[str, set[tuple[str, ...]]] = {}
     for task in taskset.tasks.values():
-        for path, symbols in rule_symbols(task, vocabulary):
+        for path, symbols in list_symbols(in_force(task)):
             seen.setdefault(path, set()).add(tuple(symbols))
-    differ = {path for path, renderings in seen.items() if len(renderings) > 1}
-    assert differ, "the factory's tasks stand under two versions"
     for task in taskset.tasks.values():
-        said = {symbol[2:] for symbol in varying(task, vocabulary) if symbol.startswith("k:rules/")}
-        assert said == {path for path, _ in rule_symbols(task, vocabulary) if path not in vocabulary.constant_paths}
+        rules = in_force(task)
+        said = {symbol[2:] for symbol in varying(rules, vocabulary) if symbol.startswith("k:rules/")}
+        assert {path for path, _ in list_symbols(rules) if len(seen[path]) > 1} <= said
+        assert not said & vocabulary.constant_paths
 
 
-def test_two_tasks_under_other_versions_open_differently_and_one_under_the_same_alike(taskset: TaskSet) -> None:
-    vocabulary = build_vocabulary(taskset, read_trajectories(taskset), min_count=1)
-    said: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
-    for task in taskset.tasks.values():
-        versions = tuple(sorted({f"{r.document} {r.version}" for r in task.rules}))
-        said.setdefault(versions, set()).add(tuple(varying(task, vocabulary)))
-    assert len(said) > 1
-    assert all(len(forms) == 1 for forms in said.values())
-    assert len(set.union(*said.values())) == len(said)
-
-
-def test_an_amount_carries_its_mark_and_no_number_of_a_rule_can_be_copied(taskset: TaskSet) -> None:
+def test_every_mark_of_a_training_task_is_in_the_vocabulary(taskset: TaskSet) -> None:
     codec = SymbolCodec(build_vocabulary(taskset, read_trajectories(taskset), min_count=1))
-    task_id, task = next((t.task_id, t) for t in taskset.tasks.values() if limits(t))
-    script = codec.open(taskset, task_id, None)
-    assert script.rules
-    assert not any(symbol.startswith("@") for symbol in script.rules)
-    highest = limits(task)[-1]
-    text = f'{{"total_minor": {highest + 1}, "shipping_minor": {highest}, "price": "{(highest + 1) / 100:.2f} EUR"}}'
-    shown = text_symbols(text, script.memory, codec.vocabulary, "get_order")
-    marks = [symbol for symbol in shown if symbol.startswith("L:")]
-    assert marks == [f"L:{len(limits(task))}", f"L:{len(limits(task)) - 1}", f"L:{len(limits(task))}"]
-    assert set(script.memory.shown.values()) == {highest, highest + 1}
+    for task_id, task in taskset.tasks.items():
+        assert marks(in_force(task)) <= set(codec.vocabulary.symbols)
+        assert not any(symbol.startswith("@") for symbol in codec.open(taskset, task_id, None).rules)
+    assert any(marks(in_force(task)) for task in taskset.tasks.values())
 
 
-def test_a_vocabulary_of_a_run_before_marks_and_rules_reads_as_it_did(taskset: TaskSet) -> None:
+def test_a_vocabulary_of_a_run_before_marks_reads_as_it_did(taskset: TaskSet) -> None:
     new = build_vocabulary(taskset, read_trajectories(taskset), min_count=1)
     old = Vocabulary(
-        tuple(s for s in new.symbols if not s.startswith(("L:", "k:rules/"))), new.day_edges, new.amount_edges, new.slots,
-        new.arguments, new.forms, frozenset(p for p in new.constant_paths if not p.startswith("rules/")), new.common,
+        tuple(s for s in new.symbols if not is_mark(s) and not s.startswith("k:rules/")), new.day_edges, new.amount_edges,
+        new.slots, new.arguments, new.forms, new.constant_paths, new.common,
     )  # fmt: skip
-    task = next(t for t in taskset.tasks.values() if limits(t))
-    assert varying(task, old) == []
-    shown = text_symbols('{"total_minor": 12345}', Memory(limits=limits(task)), old, "get_order")
-    assert not any(symbol.startswith("L:") for symbol in shown)
-    assert "<unk>" not in shown
-
-
-def test_a_vocabulary_that_is_being_made_keeps_every_mark() -> None:
-    loose = Vocabulary(SPECIALS, (0,), (0,), {}, {}, {})
-    assert "L:1" in text_symbols('{"total_minor": 12345}', Memory(limits=(100,)), loose, "get_order")
+    task = next(t for t in taskset.tasks.values() if marks(in_force(t)))
+    text = json.dumps({"tier": "gold", "total_minor": 12345, "delivered_at": "2025-03-01T00:00:00Z", "amount_minor": 12345})
+    bare, compared = Memory(), Memory(limits=Limits(in_force(task)))
+    for memory in (bare, compared):
+        text_symbols(json.dumps({"now": "2025-03-30T12:00:00Z"}), memory, old, "opening")
+    assert text_symbols(text, compared, old, "get_order") == text_symbols(text, bare, old, "get_order")
+    assert varying(in_force(task), old) == []
 
 
 def test_the_rules_stay_with_the_run(taskset: TaskSet, tmp_path: Path) -> None:
@@ -107,3 +149,4 @@ def test_the_rules_stay_with_the_run(taskset: TaskSet, tmp_path: Path) -> None:
     codec.save(tmp_path)
     again, task_id = SymbolCodec.load(tmp_path), next(iter(taskset.tasks))
     assert again.open(taskset, task_id, 5).rules == codec.open(taskset, task_id, 5).rules
+    assert again.digest() == codec.digest()
