@@ -28,6 +28,8 @@ class Pointer(nn.Module):
         super().__init__()
         self.query = nn.Linear(width, SIZE)
         self.key = nn.Linear((1 + REACH) * width, SIZE)
+        # Among slots it changes nothing, so its gradient is rounding, which Adam would make steps of.
+        self.key.bias.requires_grad_(False)
         self.register_buffer("slots", slots, persistent=False)
 
     def forward(self, hidden: Tensor, ids: Tensor, segments: Tensor, chooser: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
