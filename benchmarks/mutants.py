@@ -9,7 +9,8 @@ it: one task for every workflow and outcome code of each set. A mutant is killed
 grades of the certificate's own replays are others, or where the grader breaks off. Each is first measured by the yardstick of C7
 (tasks/certificates/_yardstick.py), which is the same for every task; what that lets pass, the replays judge, where one of them
 reaches the changed line. How many the replays kill alone, without the yardstick, is counted over the mutants written by hand and
---replays automatic ones. Functions that give no grade are listed apart. Exit code 1 below 95%.
+--replays automatic ones. This process imports nothing of the grader, for what a forked process finds imported is never changed;
+a mutant whose source was not run is an error. Functions that give no grade are listed apart. Exit code 1 below 95%.
 """
 
 from __future__ import annotations
@@ -44,10 +45,14 @@ MODULES = (
     "rewards.outcome", "rewards.score", "rewards.events", "rewards.path", "rewards.view", "rewards.values", "rewards.rule",
     "rewards.rules.approval", "rewards.rules.exact", "rewards.rules.forbidden", "rewards.rules.limit", "rewards.rules.overdue",
     "rewards.rules.required_before", "rewards.rules.shown_before", "rewards.rules.window", "rewards.listed", "rewards.seen",
+    "rewards.yes_no", "rewards.slips",
 )  # fmt: skip
+"""The modules that decide a grade. `rewards.hinted` is none of them: building a task asks it what a conversation left open."""
 SETS = ("helpdesk_v1", "star_v1")
 WANTED = 0.95
 CONTROL = "the grader as it is"
+UNUSED = "unused"
+"""How a mutant ended whose source was never run: neither killed nor survived, an error of the harness."""
 LONGEST_S = 300
 """CPU seconds after which a mutant counts as one that breaks the grader off (an endless loop)."""
 
@@ -119,17 +124,26 @@ class _Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def __init__(self, mutant: SourceMutant) -> None:
         self.mutant = mutant
+        self.run = False
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         return importlib.util.spec_from_loader(fullname, self) if fullname == self.mutant.module else None
 
     def exec_module(self, module: ModuleType) -> None:
+        self.run = True
         exec(compile(self.mutant.source, self.mutant.name, "exec"), module.__dict__)
 
 
 def judge(mutant: SourceMutant, tasks: Sequence[Sampled], before: Baseline, *, yardstick: bool) -> str:
-    """In a process of its own: "yardstick", "verdict", "grades", "broke off" (killed), or "survived"."""
-    sys.meta_path.insert(0, _Changed(mutant))
+    """In a process of its own: "yardstick", "verdict", "grades", "broke off" (killed), "survived", or UNUSED."""
+    changed = _Changed(mutant)
+    sys.meta_path.insert(0, changed)
+    end = _judged(mutant, tasks, before, yardstick=yardstick)
+    # Where the module was there before, or nothing imported it, the grader as it is was judged.
+    return end if changed.run else UNUSED
+
+
+def _judged(mutant: SourceMutant, tasks: Sequence[Sampled], before: Baseline, *, yardstick: bool) -> str:
     signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST_S)
     try:
@@ -189,9 +203,9 @@ def reached(tasks: Sequence[Sampled]) -> tuple[list[str], list[tuple[str, int]],
 
     StageError where the yardstick finds the unchanged grader wrong.
     """
-    wrong, digest = measured()
-    if wrong:
-        raise StageError(f"the grader as it is measures false: {', '.join(wrong)}")
+    from tasks.certificates import _yardstick
+
+    by_yardstick = _yardstick.measured
     lines: set[tuple[str, int]] = set()
     names = {str(Path(importlib.util.find_spec(name).origin or "")): name for name in MODULES}  # type: ignore[union-attr]
 
@@ -208,6 +222,10 @@ def reached(tasks: Sequence[Sampled]) -> tuple[list[str], list[tuple[str, int]],
     sys.settrace(trace)
     said = [text for _, text in derived(tasks)]
     sys.settrace(None)
+    # Last: a text that the readers remember from the yardstick would run through none of their lines.
+    wrong, digest = by_yardstick()
+    if wrong:
+        raise StageError(f"the grader as it is measures false: {', '.join(wrong)}")
     return said, sorted(lines), digest
 
 
@@ -256,10 +274,15 @@ def run(
     """Mutant -> how it ended; a process that died (its time was over) counts as broken off.
 
     The grader as it is runs along, last: StageError where it does not survive, for then nothing is shown of the others either.
+    So where the source of a mutant was never run: call it from a process that has not imported the grader.
     """
     ends = {}
     control = SourceMutant(CONTROL, MODULES[0], source_of(MODULES[0]))
+    if there := sorted({m.module for m in (*chosen, control)} & sys.modules.keys()):
+        raise StageError(f"already imported, so that no mutant of it would be used: {', '.join(there)}")
     for mutant, end in _forked(lambda m: judge(m, tasks, before, yardstick=yardstick), workers, [*chosen, control]):
+        if end == UNUSED:
+            raise StageError(f"the source of {mutant.name!r} was never run")
         ends[mutant.name] = end or "broke off"
     if (end := ends.pop(CONTROL)) != "survived":
         raise StageError(f"the unchanged grader did not survive ({end}): code or task set changed while the mutants ran")
@@ -293,7 +316,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--automatic", type=int, default=-1, help="how many automatic mutants, drawn by a fixed seed; default: all"
     )
     parser.add_argument(
-        "--replays", type=int, default=60, help="how many automatic mutants are also judged without the yardstick; -1: all"
+        "--replays", type=int, default=60, help="how many automatic mutants are also judged without the yardstick, as are those written by hand; -1: all, 0: none of either"
     )
     parser.add_argument("--modules", nargs="*", choices=MODULES, default=MODULES, help="where automatic mutants are made")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
@@ -304,8 +327,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not there:
         raise StageError(f"none of {', '.join(map(str, folders))} is built; run `make build-tasks`")
     tasks = [one for folder in there for one in sample(folder, asked.per_code)]
-    # Whatever does not import the grader is shared by all the forked processes.
-    importlib.import_module("environments.agents")
     start = time.monotonic()
     before = baseline(tasks)
     by_hand = written()
@@ -330,12 +351,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unreached = [m for m in drawn if not before.reaches(m)]
     print(f"in lines that no replay of the sample reaches: {len(unreached)} of {len(drawn)} automatic mutants")
     shown = drawn if asked.replays < 0 else random.Random(2).sample(drawn, min(asked.replays, len(drawn)))
-    alone = run(tasks, by_hand, before, asked.workers, yardstick=False)
-    print(_line("by the replays alone, written by hand", alone)[0], flush=True)
-    print(f"  survived: {'; '.join(name for name, end in alone.items() if end == 'survived') or 'none'}")
-    by_replays = run(tasks, shown, before, asked.workers, yardstick=False)
-    print(_line("by the replays alone, automatic", by_replays)[0], flush=True)
-    print(f"  survived: {'; '.join(name for name, end in by_replays.items() if end == 'survived') or 'none'}")
+    for kind, some in (("written by hand", by_hand), ("automatic", shown)) if shown else ():
+        alone = run(tasks, some, before, asked.workers, yardstick=False)
+        print(_line(f"by the replays alone, {kind}", alone)[0], flush=True)
+        print(f"  survived: {'; '.join(name for name, end in alone.items() if end == 'survived') or 'none'}")
     for why, count in out.items():
         print(f"left out: {count} automatic mutants in {why}")
     total, rate = _line("together", {**ends, **auto})

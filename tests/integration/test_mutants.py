@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +91,37 @@ def test_what_is_left_out_is_there() -> None:
     assert {name for names in OUT_OF_QUESTION.values() for name in names} <= functions
 
 
+def _harness(code: str, repo_root: Path) -> subprocess.CompletedProcess[str]:
+    """`code` after the harness is imported, in a process of its own: it forks, and imports the grader only in what it forks."""
+    start = "import importlib, json; from benchmarks import mutants as m; from benchmarks._mutate import SourceMutant;"
+    return subprocess.run([sys.executable, "-c", start + code], cwd=repo_root, capture_output=True, text=True, check=False)
+
+
+def test_every_module_of_the_grader_is_judged_by_the_source_of_its_mutant(repo_root: Path) -> None:
+    done = _harness(
+        "broken = [SourceMutant(name, name, 'raise RuntimeError') for name in m.MODULES];"
+        "print(json.dumps(m.run([], broken, m.baseline([]), 2)))",
+        repo_root,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == dict.fromkeys(MODULES, "yardstick")
+
+
+@pytest.mark.parametrize(
+    ("module", "first", "said"),
+    [
+        ("rewards.listed", "importlib.import_module('rewards.seen')", "already imported.*: rewards.listed"),
+        ("rewards.hinted", "None", "the source of 'x' was never run"),
+    ],
+)
+def test_a_mutant_that_is_not_used_has_not_survived(module: str, first: str, said: str, repo_root: Path) -> None:
+    """The first is imported before the harness forks; the second is imported by nothing that gives a grade."""
+    chosen = f"[SourceMutant('x', {module!r}, m.source_of({module!r}))]"
+    done = _harness(f"before = m.baseline([]); {first}; print(m.run([], {chosen}, before, 1))", repo_root)
+    assert done.stdout == ""
+    assert re.search(f"StageError: .*{said}", done.stderr), done.stderr
+
+
 @pytest.mark.parametrize("case", [("late_grant", "damaged_refused", "goodwill_grant", "approval_grant", "recovery_refused")])
 def test_the_certificates_of_a_small_set_kill_the_mutants_that_it_can_show(
     case: tuple[str, ...], tmp_path: Path, repo_root: Path
@@ -108,9 +140,8 @@ def test_the_certificates_of_a_small_set_kill_the_mutants_that_it_can_show(
         *("any told fact proves any value", "the first need is enough", "patience is never spent"),
     ]
     code = (
-        "import importlib, json, sys; from pathlib import Path; from benchmarks import mutants as m;"
-        "tasks = m.sample(Path(sys.argv[1])); importlib.import_module('environments.agents');"
-        "before = m.baseline(tasks); chosen = [x for x in m.written() if x.name in json.loads(sys.argv[2])];"
+        "import json, sys; from pathlib import Path; from benchmarks import mutants as m;"
+        "tasks = m.sample(Path(sys.argv[1])); before = m.baseline(tasks); chosen = [x for x in m.written() if x.name in json.loads(sys.argv[2])];"
         "print(json.dumps(m.run(tasks, chosen, before, 2, yardstick=False)))"
     )
     done = subprocess.run(
