@@ -128,6 +128,9 @@ OUT_OF_QUESTION = {
     "words that people read": ("sentence", "conditions", "path_in_words", "money", "last_field"),
     "the traces that rule files carry": ("_asked", "_credited", "_delivered", "_refund", "_verified"),
     "opens files and refuses those that do not fit, before any grade is given": ("load_grader", "Grader.__init__", "Grader.criteria"),
+    "the shape of a list, asked when a task is built and when the requester completes an answer": (
+        "is_when", "is_day_of_month", "number_of",
+    ),
 }  # fmt: skip
 """Why functions are left out of the automatic mutants -> their names."""
 
@@ -167,6 +170,38 @@ EQUIVALENT: dict[str, str] = {
     ),
     "rewards.rules.limit _too_often: if p.rows is None or p.count is None or p.days is None | and <-> or": (
         "the parameters are refused unless they give rows, count and days together, or none of them"
+    ),
+    "rewards.listed _any_names: break | without Break": "it only saves longer texts than any name",
+    "rewards.listed _any_names: longest = max((len(flat) for flat in exact), default=0) + 1 | 0 -> 1": "where no name can be said none is found",
+    "rewards.listed _any_names: longest = max((len(flat) for flat in exact), default=0) + 1 | 1 -> 2": (
+        "a name said with one letter more is as long as it gets: a longer text fits none"
+    ),
+    "rewards.listed _forms: found[short, value] = False | False -> True": "no short form of a weekday has the six letters that a slip needs",
+    "rewards.listed _forms: start = own.index(core[0]) if core else 0 | 0 -> 1 (1 of 2)": (
+        "without words of its own a name has no such form, wherever it would start"
+    ),
+    "rewards.listed _range: forward = first % 12 < last % 12 | first % 12 < last % 12, Lt -> LtE": "both ends are two hours by then",
+    **dict.fromkeys(
+        (
+            "rewards.listed hours_apart: first, last = (int(m[1]) % 12 + (12 if m[2] == 'pm' else 0) if m else None for m in found) | int(m[1]) % 12 + (12 if m[2] == 'pm' else 0), Add -> Sub",
+            "rewards.listed hours_apart: first, last = (int(m[1]) % 12 + (12 if m[2] == 'pm' else 0) if m else None for m in found) | m[2] == 'pm', Eq -> NotEq",
+        ),
+        "from one hour to another it is as long, by a day or half a day earlier: the hours are counted round the clock",
+    ),
+    **dict.fromkeys(
+        (
+            "rewards.seen days_in: part = dict(zip(order, match.groups(), strict=True)) | True -> False",
+            "rewards.seen Seen._unknown: held = zip(self._asked, self._values, strict=True) | True -> False",
+            "rewards.seen Seen._answers: for asked, values in zip(self._asked, self._values, strict=True) | True -> False",
+        ),
+        "both are always equally long",
+    ),
+    "rewards.yes_no _answer: return False | False -> True": "who asks takes either truth value for an answer that says both",
+    "rewards.yes_no _asks: return all((_WHICH.search(clause) and clauses.index(clause) < last for clause in others)) | clauses.index(clause) < last, Lt -> LtE": (
+        "the last question names it and is therefore none of the others"
+    ),
+    "rewards.slips one_slip: if abs(len(spoken) - len(known)) > 1 or spoken[:1] != known[:1] | 1 -> 2 (3 of 3)": (
+        "it only saves the comparison: no form of a slip is two letters longer or shorter"
     ),
     "rewards.score Stepper._milestone: if not milestones or not entry.ok or (not entry.changes) | and <-> or": (
         "it only saves the comparison: a call that changes nothing brings nothing nearer, and no milestone pays nothing"

@@ -316,7 +316,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--automatic", type=int, default=-1, help="how many automatic mutants, drawn by a fixed seed; default: all"
     )
     parser.add_argument(
-        "--replays", type=int, default=60, help="how many automatic mutants are also judged without the yardstick, as are those written by hand; -1: all, 0: none of either"
+        "--replays",
+        type=int,
+        default=60,
+        help="how many automatic mutants are also judged without the yardstick; -1: all; 0: none, nor those written by hand",
     )
     parser.add_argument("--modules", nargs="*", choices=MODULES, default=MODULES, help="where automatic mutants are made")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)

@@ -7,9 +7,10 @@ words that fit several values of the list say none of them.
   afternoon"); of a range one am or pm serves both ends ("2 to 4 pm", "11 to 1 pm"). "At 5" and "5:30 pm" say none.
 - days of a month ("12th"): as such, in words ("the twelfth"), or beside a month's name ("May 12"); of a range one such end serves
   both ("12 to 15th"). A bare number says none.
-- names: the whole name, its end or beginning of several words, or what is left without the words that other values share ("Dr.
-  Morgan" is Morgan, "the Hyatt"); letter case, spaces, marks, a plural "s" and one slip in a long word do not count. Weekdays
-  also by their usual short forms.
+- names: the whole name, its end or beginning of several words (of seven letters, one word of four that no other value has), or
+  what is left without the words that other values share ("Dr. Morgan" is Morgan, "the Hyatt"); letter case, spaces, marks, "'s",
+  a plural "s" and one slip in a long word do not count. Of a name inside a longer one only the longer is said. Weekdays also by
+  their usual short forms.
 - yes or no: see `rewards.yes_no`.
 
 What is only refused ("not Monday", "5 pm doesn't work") is mentioned and not said.
@@ -60,7 +61,8 @@ _ORDINALS |= {f"{tens}{join}{word}": base + n for tens, base in (("twenty", 20),
               for n, word in enumerate(_UNITS, start=1) if base + n <= 31}  # fmt: skip
 _ORDINALS["thirtieth"] = 30
 _AS_WORDS = "|".join(sorted(_ORDINALS, key=len, reverse=True))
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"([^\W_]+)(?:['’][sS]\b)?")
+"""A word, and the "'s" after it that does not count."""
 _TOKEN = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}\w*")
 
 
@@ -92,19 +94,16 @@ _REFUSED_BEFORE = re.compile(
     r"(?: (?:at|on|the|for|with|in|by|dr\.?|this|next|want|like|do|make|take))* $"
 )
 _REFUSED_AFTER = re.compile(
-    r"^(?: (?:at|in|on|the|is|morning|afternoon|evening|that|time|day)\b)*"
+    r"(?: (?:at|in|on|the|is|morning|afternoon|evening|that|time|day)\b)*"
     r"(?: (?:wo|do|does|is|ca) ?n[o']?t\b| (?:will|does|is|can) ?not\b)(?: (?:really|going to|gonna|be|a))*"
     r"(?: (?:work|suit|fit|sound|look|good|great|possible|available|ok|okay|fine|option|happen|do|for me)\b|\W*$)"
-    r"|^,? (?:is )?(?:impossible|no good|out of the question)\b"
+    r"|,? (?:is )?(?:impossible|no good|out of the question)\b"
 )
 
 
 def _refused(low: str, start: int, end: int) -> bool:
     """True if the words beside a value refuse it."""
-    return (
-        _REFUSED_BEFORE.search(low, max(0, start - 40), start) is not None
-        or _REFUSED_AFTER.search(low[end : end + 40]) is not None
-    )
+    return _REFUSED_BEFORE.search(low, 0, start) is not None or _REFUSED_AFTER.match(low, end) is not None
 
 
 def masked(text: str) -> str:
@@ -198,7 +197,7 @@ def _hours(text: str) -> Iterator[Span]:
         yield from _range(low, match)
     for match in _LATE.finditer(low):
         hour = int(match["a"])
-        yield match.start(), match.end(), f"{hour % 12 or 12}{'pm' if hour >= 12 else 'am'}"
+        yield match.start(), match.end(), f"{hour % 12 or 12}{'pm' if hour else 'am'}"
     for match in _SPECIAL.finditer(low):
         yield match.start(), match.end(), "12am" if match["name"] == "midnight" else "12pm"
 
@@ -322,12 +321,12 @@ def _nth(text: str) -> str:
 @lru_cache(maxsize=500)
 def _forms(listed: Listed) -> tuple[tuple[str, str, bool], ...]:
     """(letters and digits run together, value, a long word that may have a slip) of every way to say each value in full."""
-    words = {value: _WORD.findall(re.sub(r"['’]s\b", "", value.casefold())) for value in listed}
+    words = {value: _WORD.findall(value.casefold()) for value in listed}
     found: dict[tuple[str, str], bool] = {}
     for value, own in words.items():
         others = {word for other, theirs in words.items() if other != value for word in theirs}
         core = [word for word in own if word not in others]
-        if len(core) > 1 and core[0] in _TITLES:
+        if core and core[0] in _TITLES:
             core = core[1:]
         start = own.index(core[0]) if core else 0
         whole = own[start : start + len(core)] == core
@@ -353,14 +352,22 @@ _BESIDE = re.compile(
 
 
 def _names(text: str, listed: Listed) -> Iterator[Span]:
+    found = list(_any_names(text, listed))
+    for start, end, value in found:
+        if not any(a <= start and end <= b and other != value for a, b, other in found):
+            yield start, end, value
+
+
+def _any_names(text: str, listed: Listed) -> Iterator[Span]:
+    """As `_names`, with those that are part of a longer name of another value."""
     forms = _forms(listed)
     low = text.casefold()
-    tokens = [(m.start(), m.end(), m[0].casefold()) for m in _WORD.finditer(text)]
+    tokens = [(m.start(), m.end(), m[1].casefold()) for m in _WORD.finditer(text)]
     exact = {flat: value for flat, value, _ in forms}
-    longest = max((len(flat) for flat in exact), default=0) + 2
+    longest = max((len(flat) for flat in exact), default=0) + 1
     for first in range(len(tokens)):
         flat = ""
-        for last in range(first, min(len(tokens), first + 6)):
+        for last in range(first, len(tokens)):
             flat += tokens[last][2]
             if len(flat) > longest:
                 break

@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -103,11 +104,9 @@ def days_in(text: str) -> set[str]:
     for pattern, order in _DATES:
         for match in pattern.finditer(text.casefold()):
             part = dict(zip(order, match.groups(), strict=True))
-            month = _MONTHS.get(part["month"][:3]) or int(part["month"])
-            try:
+            month = _MONTHS.get(part["month"]) or int(part["month"])
+            with suppress(ValueError):  # no such day: it shows none
                 found.add(date(int(part["year"]), month, int(part["day"])).isoformat())
-            except ValueError:  # no such day: it shows none
-                continue
     return found
 
 
@@ -233,7 +232,7 @@ class Seen:
             return any(_wholes(text) in shown for shown in self._whole)  # an id: a part of another id is not it
         pieces = _pieces(text)
         if not pieces.strip():
-            return any(f" {text} " in shown for shown in self._texts)
+            return False  # marks alone, or nothing: what stands between two values is none of them
         return any(pieces in shown for shown in self._texts) or (_DAY.fullmatch(text) is not None and self._day(text))
 
     def _number(self, size: int) -> bool:

@@ -28,9 +28,7 @@ def one_slip(spoken: str, known: str) -> bool:
     """True if `spoken` is `known` with one letter wrong, missing, added, or two neighbours swapped; the first letter is right."""
     if abs(len(spoken) - len(known)) > 1 or spoken[:1] != known[:1]:
         return False
-    start = 0
-    while start < min(len(spoken), len(known)) and spoken[start] == known[start]:
-        start += 1
+    start = [*(a == b for a, b in zip(spoken, known, strict=False)), False].index(False)
     left, right = spoken[start:], known[start:]
     if left[1:] == right[1:] or left[1:] == right or left == right[1:]:
         return True

@@ -77,6 +77,8 @@ _PIECE = re.compile(r",|\b(?:but|so|because)\b")
 _WHICH = re.compile(
     r"^\W*(?:(?:and|so|ok(?:ay)?|great|then|also|alright|all right)\W+)*(?:what|which|when|where|who|whom|whose|why|how)\b"
 )
+_OR_NOT = re.compile(r",? or not(?=\W*$)")
+"""At the end of a question it turns nothing: "Do you need parking or not?"."""
 _BARE_NO = re.compile(r"\W*(?:no|nope)\W*")
 _LEADS = re.compile(r"\bno,? (?=(?:i|we)\b)")
 _REQUESTS = re.compile(
@@ -224,8 +226,9 @@ def _asks(asked: str, phrases: Sequence[str]) -> bool:
 
 
 def _turned(clause: str, phrases: Sequence[str]) -> bool:
+    clause = _OR_NOT.sub("", clause)
     place = named(clause, phrases)
-    either = re.search(r"\bor\b(?! not\b)", clause) is not None
+    either = re.search(r"\bor\b", clause) is not None
     return place is not None and (_negated(clause, place) or _TURNS.search(clause) is not None or either)
 
 

@@ -3,7 +3,7 @@
 The replays of one task reach only what that task can show. A grader that takes true for one, lets an amount pass under a table of
 limits that no task here uses, or pays for a milestone twice would give the same grades today and wrong ones under the next
 specification. So each certificate also says that its grader measures true: on values and events here, on differences, outcomes,
-whole episodes and every form of every rule in the files beside this one.
+whole episodes, every form of every rule and the words that a requester uses in the files beside this one.
 """
 # ruff: noqa: E501 - what is given and what is right of it stand on one line
 
@@ -21,6 +21,7 @@ from schemas.task import RewardWeights, ScoreBounds
 from tasks.certificates._yardstick_episodes import episode_measures
 from tasks.certificates._yardstick_outcomes import REFUSED, Measure, difference_measures, outcome_measures, refusal_of
 from tasks.certificates._yardstick_rules import rule_measures
+from tasks.certificates._yardstick_texts import text_measures
 
 
 @cache
@@ -43,6 +44,7 @@ def measures() -> Iterator[Measure]:
     yield from _events()
     yield from episode_measures()
     yield from rule_measures()
+    yield from text_measures()
 
 
 def _values() -> Iterator[Measure]:

@@ -141,7 +141,8 @@ def test_the_certificates_of_a_small_set_kill_the_mutants_that_it_can_show(
     ]
     code = (
         "import json, sys; from pathlib import Path; from benchmarks import mutants as m;"
-        "tasks = m.sample(Path(sys.argv[1])); before = m.baseline(tasks); chosen = [x for x in m.written() if x.name in json.loads(sys.argv[2])];"
+        "tasks = m.sample(Path(sys.argv[1])); before = m.baseline(tasks);"
+        "chosen = [x for x in m.written() if x.name in json.loads(sys.argv[2])];"
         "print(json.dumps(m.run(tasks, chosen, before, 2, yardstick=False)))"
     )
     done = subprocess.run(
