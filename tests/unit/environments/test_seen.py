@@ -31,6 +31,8 @@ from environments.seen import Seen, days_in, numbers_in
         ({"balance": 13, "name": "Al"}, "Al has 12", False),
         ([12, 13], "from 12 to 13", True),
         ("!!", "hm", False),
+        ("", '{"a": 1, "b": 2}', False),
+        ("|", '{"a": 1, "b": 2}', False),
     ],
 )
 def test_a_value_is_held_where_it_stands_in_whole_words(value: Any, text: str, held: bool) -> None:

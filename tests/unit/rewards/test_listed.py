@@ -71,6 +71,27 @@ def test_words_that_fit_several_values_say_none_of_them() -> None:
     assert said("martins", ("Martina", "Martini")) == set(), "one slip from either"
 
 
+def test_a_short_name_with_an_s_behind_is_said_by_its_whole_self_and_refused_with_it() -> None:
+    inns = ("Bo's Inn", "Kestrel Inn")
+    assert said("Bo's Inn, please", inns) == {"Bo's Inn"}
+    assert said("Kestrel's doesn't work", inns) == set()
+
+
+def test_of_a_name_inside_a_longer_one_only_the_longer_is_said() -> None:
+    assert said("the north gate annex", ("North Gate Annex", "North Gate")) == {"North Gate Annex"}
+    assert said("the annex or the north gate", ("North Gate Annex", "North Gate")) == {"North Gate Annex", "North Gate"}
+
+
+def test_a_name_of_seven_words_is_said_in_full() -> None:
+    assert said("the Inn of the Old Town by the River", ("Inn of the Old Town by the River", "Inn by the Old River of Town")) == {
+        "Inn of the Old Town by the River"
+    }
+
+
+def test_an_article_or_a_title_alone_is_no_name() -> None:
+    assert said("the lodge", ("The Stone", "Stone Lodge")) == {"Stone Lodge"}
+
+
 @pytest.mark.parametrize(
     ("text", "days"),
     [
@@ -119,7 +140,7 @@ def test_a_letter_that_stands_alone_is_no_slip_in_the_name_before_it(text: str) 
     [
         ("not at 5 pm", HOURS, []), ("anything but 5 pm", HOURS, []), ("5 pm doesn't work", HOURS, []), ("no, 6 pm, not 5 pm", HOURS, ["6 pm"]),
         ("not Monday", DAYS, []), ("no, Tuesday", DAYS, ["Tuesday"]), ("any day except Friday", DAYS, []), ("I can't do Monday. Is Tuesday free?", DAYS, ["Tuesday"]),
-        ("Friday is not going to work for me", DAYS, []), ("why not Friday", DAYS, ["Friday"]), ("Friday isn't far, so Friday", DAYS, ["Friday"]),
+        ("Friday is not going to work for me", DAYS, []), ("why not Friday", DAYS, ["Friday"]), ("Friday on that day in the morning is the isn't far", DAYS, ["Friday"]), ("Friday isn't far, so Friday", DAYS, ["Friday"]),
         ("Kestrel, not the Riverside", GARAGES, ["Kestrel"]), ("Kestrel instead of the riverside", GARAGES, ["Kestrel"]), ("not the 12th", DATES, []),
     ],
 )  # fmt: skip

@@ -51,7 +51,7 @@ PARKING = ("parking", "insurance")
         ("Have you paid for parking?", "I did not hear you", None), ("Have you paid for parking?", "I don't think I did, but I sure hope it is nice", False),
         ("Shall I drop insurance?", "yes", None), ("Shall I leave out insurance?", "yes", None), ("Do you want to cancel the insurance?", "yes", None),
         ("Would you mind if I add insurance?", "no", None), ("Any reason to decline insurance?", "no", None), ("Is it without insurance?", "yes", None),
-        ("Do you need parking or breakfast?", "yes", None), ("Do you need parking or breakfast?", "yes, breakfast but no parking", False),
+        ("Do you need parking or breakfast?", "yes", None), ("Do you need parking or not?", "yes", True), ("Do you need parking or breakfast?", "yes, breakfast but no parking", False),
         ("Should I book that for you? Do you need parking?", "Yes that will be perfect!", None), ("Anything else? Do you need parking?", "No, that is all", None),
         ("Parking. What is your name?", "No, it's Anna", None), ("Ok, insurance. What is your name?", "Yes, it's Anna", None),
         ("Do you need parking? Could you tell me the day?", "Monday. No, Tuesday.", None), ("Do you need parking? And breakfast?", "yes breakfast", None),
