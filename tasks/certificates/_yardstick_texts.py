@@ -114,7 +114,7 @@ def _hours() -> Iterator[Measure]:
         ("a two-hour visit", {2}), ("3 hours, or 4 hrs", {3, 4}), ("2 hours ago", set()), ("half an hour", set()), ("2.5 hours", set()),
         ("ORDER_0000002A hours", set()),
     ):  # fmt: skip
-        yield f"{text!r} lasts", lengths(text), right
+        yield f"{text!r} lasts", sorted(lengths(text)), sorted(right)
     for start, end, hours in (
         ("11 am", "1 pm", 2), ("11 pm", "1 am", 2), ("12 am", "1 am", 1), ("12 pm", "1 pm", 1), ("12 am", "12 pm", 12), ("1 pm", "12 pm", 23),
         ("1 am", "1 pm", 12), ("1 pm", "1 pm", None), ("Monday", "1 pm", None), ("1 pm", "Monday", None),
@@ -239,12 +239,13 @@ def _numbers_and_days() -> Iterator[Measure]:
         ("15.00", set(), {1500}), ("EUR 1.234,50", set(), {123450}), ("1 234.50", set(), {123450}), ("15 EUR", {15}, {1500}), ("$15", {15}, {1500}), ("$15 and 20 pounds", {15, 20}, {1500, 2000}),
         ("1.234", set(), set()), ("1,200.50 or 7.25", set(), {120050, 725}), ("room7", {7}, set()), ("4 on 1 March 2025", {4}, set()),
     ):  # fmt: skip
-        yield f"numbers of {text!r}", numbers_in(text), (whole, amounts)
+        found = [sorted(numbers) for numbers in numbers_in(text)]
+        yield f"numbers of {text!r}", found, [sorted(whole), sorted(amounts)]
     for text, days in (
         ("2025-03-01", {"2025-03-01"}), ("1.3.2025", {"2025-03-01"}), ("1st of March, 2025", {"2025-03-01"}), ("Mar 2nd, 2025", {"2025-03-02"}), ("december 31 2024", {"2024-12-31"}),
         ("1 March", set()), ("3/1/2025", set()), ("31.2.2025 or 1.3.2025", {"2025-03-01"}), ("30 Feb 2025, 2 Jan 2025 and 3 Jan 2025", {"2025-01-02", "2025-01-03"}), ("", set()),
     ):  # fmt: skip
-        yield f"days of {text!r}", days_in(text), days
+        yield f"days of {text!r}", sorted(days_in(text)), sorted(days)
 
 
 def _chosen() -> Iterator[Measure]:

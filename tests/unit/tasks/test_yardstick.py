@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -31,6 +34,22 @@ def test_every_measure_has_a_name_of_its_own_and_every_kind_of_rule_is_measured(
 
 def test_what_it_finds_is_the_same_each_time() -> None:
     assert [m[:2] for m in _yardstick.measures()] == [m[:2] for m in _yardstick.measures()]
+
+
+def test_every_process_measures_alike_whatever_its_hashes(repo_root: Path) -> None:
+    code = "from tasks.certificates._yardstick import measured; print(measured())"
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=repo_root,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "4")
+    }
+    assert len(said) == 1, said
 
 
 def test_a_grader_that_takes_true_for_one_fails_c7_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
