@@ -125,8 +125,10 @@ WRITTEN: tuple[tuple[str, str, str, str], ...] = (
 """(name, module, old text, new text); the old text stands exactly once in the module."""
 
 OUT_OF_QUESTION = {
-    "words that people read": ("sentence", "conditions", "path_in_words", "money", "last_field"),
-    "the traces that rule files carry": ("_asked", "_credited", "_delivered", "_refund", "_verified"),
+    "words that people read": (
+        "sentence", "conditions", "path_in_words", "money", "last_field", "listed", "by_table", "_in_words", "_of_rows_in_words",
+    ),
+    "the traces that rule files carry": ("_answered", "_asked", "_credited", "_delivered", "_refund", "_verified"),
     "opens files and refuses those that do not fit, before any grade is given": ("load_grader", "Grader.__init__", "Grader.criteria"),
     "the shape of a list, asked when a task is built and when the requester completes an answer": (
         "is_when", "is_day_of_month", "number_of",

@@ -326,10 +326,12 @@ def _shown() -> Iterator[tuple[str, Any, Any]]:
         return _call("reply_to_requester", text=question, result={"requester": words})
 
     fee = "Is the fee paid?"
+    made = RowChange(system="s", kind="order", op="create", record_id="M", fields={"day": "Thursday"})
     cases: tuple[tuple[str, Sequence[JournalEntry], Any], ...] = (
         ("in the request", [_call("act", day="Friday", size=3)], []),
         ("nowhere", [_call("act", day="Thursday")], [()]),
         ("a number nowhere", [_call("act", size=4)], [()]),
+        ("nowhere, and written", [_call("act", day="Thursday", changes=[made])], [("M",)]),
         ("said", [says("Thursday, 4 of us"), _call("act", day="Thursday", size=4)], []),
         ("said too late", [_call("act", day="Thursday"), says("Thursday"), _call("act", day="Friday")], []),
         ("of a look-up", [_call("look", result={"free": "Saturday"}), _call("act", day="Saturday")], []),
