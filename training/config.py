@@ -97,12 +97,12 @@ class Config:
     noise: Literal["lockstep", "episode"] = "lockstep"
     """What sampling draws from: one generator over the episodes played together, or one for each, so that a rollout is the same
     whatever is played beside it. torchrun takes `episode`; one process with the same gives its result."""
-    rollout_word_dropout: float = 0.0
+    rollout_word_dropout: float = 0.3
     """The same in rollouts (the tape holds what was read); evaluations leave nothing out."""
     validation_share: float = 0.12
     """Share of training tasks (whole organisations) kept out of warm start and PPO, to watch and to choose by."""
 
-    iterations: int = 60
+    iterations: int = 80
     """PPO iterations (one rollout and its update each)."""
     episodes: int = 64
     """Episodes of a rollout."""
@@ -131,7 +131,7 @@ class Config:
     the whole return paid at the end."""
     samples_per_task: int = 1
     """Episodes of the same task in a rollout; `--advantage group` needs more than 1."""
-    sampling: Literal["passes", "difficulty"] = "passes"
+    sampling: Literal["passes", "difficulty"] = "difficulty"
     """passes: over all training tasks, each pass in an order of its own; difficulty: those solved about half the time come most
     often (p (1 - p) of the success so far)."""
     replay: float = 0.25
@@ -183,6 +183,9 @@ LANGUAGE_MODEL: dict[str, Any] = {
     "warm_epochs": 1,
     "warm_lr": 2e-5,
     "word_dropout": 0.0,
+    "rollout_word_dropout": 0.0,
+    "iterations": 60,
+    "sampling": "passes",
     "episodes": 256,
     "lockstep": 64,
     "minibatch": 64,
