@@ -36,7 +36,9 @@ def model(taskset: TaskSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def config(model: Path, small_folder: Path) -> Config:
-    return Config(taskset=str(small_folder), model=str(model), context=3000, word_dropout=0.0, quiet=True)
+    return Config(
+        taskset=str(small_folder), model=str(model), context=3000, word_dropout=0.0, rollout_word_dropout=0.0, quiet=True
+    )
 
 
 def test_a_template_without_calls_gets_json_in_words(taskset: TaskSet) -> None:
@@ -76,6 +78,7 @@ def test_a_template_that_rewrites_what_was_said_is_refused_with_an_example() -> 
         ({"context": 8192}, "reads at most 4096 tokens; give --context 4096"),
         ({"context": 300}, r"--context 300 is too small: 18 of 18 reference episodes do not fit"),
         ({"word_dropout": 0.4}, "--word-dropout 0.4 does not fit"),
+        ({"rollout_word_dropout": 0.3}, "--rollout-word-dropout 0.3 does not fit"),
         ({"model": "small", "decoding": "free"}, "--decoding free does not fit"),
         ({"model": "small", "lora_rank": 4}, "--lora-rank 4 does not fit"),
     ],
