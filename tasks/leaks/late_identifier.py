@@ -33,6 +33,7 @@ from tasks.leaks._walk import (
 _LOOSE = re.compile(
     r"(?:\b([A-Za-z]+(?:[_\- ][A-Za-z]+)*)[_\-:# ]?)?(?<![0-9A-Fa-f])([0-9A-Fa-f]{8})(?![0-9A-Za-z])(?!-[0-9a-f]{4}-)"
 )
+_BETWEEN = re.compile(r"[_\- ]")
 _FIGURES = frozenset("0123456789ABCDEF")
 _HEX = bytes(ord("h") if byte in b"0123456789ABCDEFabcdef" else ord(" ") for byte in range(256))
 _RUN = re.compile(b"hhhhhhhhh*")
@@ -101,8 +102,7 @@ def run(data: LeakInput) -> list[Finding]:
             if match[2].upper() not in digits or match[0].strip() in tokens:
                 continue
             if not TOKEN.fullmatch(match[0].strip()) and any(c.isdigit() for c in match[2]):
-                exact = _seen(first, re.sub(r"[\- :#]", "_", match[0].strip()).upper())
-                held.append((exact, digits[match[2].upper()][1]) if exact is not None else digits[match[2].upper()])
+                held.append(_typed(first, match) or digits[match[2].upper()])
         if others:
             held += [(first[name], name) for word in _WORD.findall(text) if (name := others.get(word.casefold())) is not None]
         return held
@@ -179,6 +179,14 @@ def _alone(text: str) -> list[bytes]:
     raw = text.encode("utf-8", "surrogatepass")
     runs = [run.span() for run in _RUN.finditer(raw.translate(_HEX))]
     return [raw[start:end].upper() for start, end in runs if end - start == 8]
+
+
+def _typed(first: dict[str, datetime], match: re.Match[str]) -> tuple[datetime, str] | None:
+    """(first sight, identifier) of the one whose type is the last words before the figures ("has to do with issue_0a1b2c3d"): the
+    longest type that is known with them."""
+    words = _BETWEEN.split(match[1]) if match[1] else []
+    names = ("_".join([*words[start:], match[2]]).upper() for start in range(len(words)))
+    return next(((at, name) for name in names if (at := _seen(first, name)) is not None), None)
 
 
 def _seen(first: dict[str, datetime], name: str) -> datetime | None:

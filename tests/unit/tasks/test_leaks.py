@@ -229,6 +229,17 @@ def test_a_role_of_a_late_identity_is_late_too_and_the_requesters_answers_may_ho
     assert found("late_identifier", with_task(late, 0, told)) == {"failed"}  # after the case was closed nobody could tell it
 
 
+@pytest.mark.parametrize(("first_of_ours", "verdict"), [("2026-01-01T00:00:00Z", "failed"), ("2020-01-01T00:00:00Z", "passed")])
+@pytest.mark.parametrize("said", ["it has to do with {}.", "order-no {}", "{}"])
+def test_the_type_of_an_identifier_is_the_words_before_it_and_not_what_else_has_its_figures(
+    said: str, first_of_ours: str, verdict: str
+) -> None:
+    ours, other = "REFUND_D2947CF8", "ORDER_D2947CF8"
+    seen = {**SMALL.first_seen, ours: first_of_ours, other: "2020-01-01T00:00:00Z"}
+    text = said.format(ours.lower())
+    assert found("late_identifier", with_text(replace(SMALL, first_seen=seen), 0, lambda t: f"{t} {text}")) == {verdict}
+
+
 def test_an_outcome_code_is_found_in_text_and_state_in_any_case_and_ordinary_words_are_not() -> None:
     code = SMALL.answers[SMALL.tasks[0].task_id].outcome.code
     assert found("outcome_literal", with_text(SMALL, 0, lambda text: f"{text} ({code.upper()})")) == {"failed"}
