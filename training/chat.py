@@ -218,8 +218,7 @@ def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, t
         return [*named, *shown, *known_marks(time_marks(key, value, memory, times), vocabulary)]
     if not value:
         return [*named, NONE]
-    amounts = {slot: amount for slot, amount in memory.shown.items() if slot_type(slot) == "AMOUNT"}
-    found = memory.limits.of_value(key, value, amounts, vocabulary)
+    found = memory.limits.of_value(key, value, memory.shown, vocabulary)
     said = found if not found or not vocabulary.made or found[0] in vocabulary else []
     return [*named, *words(value, memory, vocabulary), *said]
 

@@ -25,6 +25,8 @@ PLACE = "rules"
 """First part of the path of a list that a rule holds."""
 ABOVE, WITHIN, TABLE = "above:", "within:", "table:"
 """Beginnings of marks; behind them stands the rule."""
+AMOUNT = "@AMOUNT_"
+"""Beginning of an amount's slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,8 @@ class Limits:
     bounds: dict[str, int] = field(default_factory=dict)
     """Rule -> the largest amount that its table gives for the value shown last."""
 
-    def of_value(self, key: str, value: str, amounts: Mapping[str, int], vocabulary: Vocabulary) -> list[str]:
-        """Marks behind a text value; `amounts`: slot -> amount of those shown so far."""
+    def of_value(self, key: str, value: str, shown: Mapping[str, Any], vocabulary: Vocabulary) -> list[str]:
+        """Marks behind a text value; `shown`: slot -> exact value of all that was shown so far, amounts in minor units."""
         out: list[str] = []
         for table in self.rules.tables:
             if table.field != key or value not in table.amounts:
@@ -76,6 +78,7 @@ class Limits:
             out += [f"{TABLE}{table.rule}", vocabulary.amount(limit)]
             if table.bound:
                 self.bounds[table.rule] = limit
+                amounts = {slot: amount for slot, amount in shown.items() if slot.startswith(AMOUNT)}
                 out += [f"{ABOVE}{table.rule}", *(slot for slot, amount in amounts.items() if amount > limit)]
                 out += [f"{WITHIN}{table.rule}", *(slot for slot, amount in amounts.items() if amount <= limit)]
         return out

@@ -82,7 +82,7 @@ class Codec(Protocol):
 
     @property
     def words(self) -> frozenset[int]:
-        """Ids that may be left out of observations without changing any fact."""
+        """Ids that word dropout may leave out of observations."""
         ...
 
     @property

@@ -82,7 +82,7 @@ class Vocabulary:
     common: frozenset[str] = frozenset()
     """Words of so many requests that standing again says nothing."""
     ordered: bool = False
-    """Bins, numbers and marks are embedded as ordered families (`ordinal.py`); older runs are read as they were."""
+    """Bins and numbers are embedded as ordered families (`ordinal.py`); older runs are read as they were."""
     ids: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -115,7 +115,7 @@ class Vocabulary:
 
     @property
     def words(self) -> frozenset[int]:
-        """Ids of the words of texts: what may be left out without changing any fact."""
+        """Ids of all words: those of texts, and those of coded fields (a status, true and false), which leaving out hides."""
         return frozenset(index for symbol, index in self.ids.items() if symbol.startswith("w:"))
 
     def renaming(self, chance: random.Random) -> list[int]:
