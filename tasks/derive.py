@@ -405,13 +405,16 @@ class Deriver:
         return kept
 
     def _asked_together(self, calls: list[Planned]) -> list[Planned]:
-        """Questions put into one message where the requester's answer to it still tells all that is needed."""
+        """Questions that follow each other put into one message where the requester's answer to it still tells all that is needed.
+
+        One that a look-up stands before stays behind it: joined with an earlier one, a question that one decision needs would tell
+        the decision before anything was looked up.
+        """
         kept = list(calls)
         at = 0
-        while at < len(kept):
-            call, planned, rules = kept[at]
-            later = next((c for c in kept[at + 1 :] if call.tool == ASK and c[0].tool == ASK), None)
-            if later is not None:
+        while at + 1 < len(kept):
+            (call, planned, rules), later = kept[at], kept[at + 1]
+            if call.tool == ASK == later[0].tool:
                 text = f"{call.arguments['text']} {later[0].arguments['text']}"
                 joined: Planned = (ToolCall(tool=ASK, arguments={"text": text}), planned, rules | later[2])
                 trial = [joined if c is kept[at] else c for c in kept if c is not later]

@@ -32,6 +32,7 @@ from training.tokens import (
     NONE,
     SKIP,
     Vocabulary,
+    coded,
     constant_symbol,
     money_of,
     number,
@@ -41,6 +42,9 @@ TIME = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z
 PIECE = re.compile(
     rf"({IDENTITY.pattern})|({TIME.pattern})|({MONEY.pattern})|({DAY_FIRST.pattern})|({CODE.pattern})|(\d+)|([^\W\d_]+)"
 )
+CODED = re.compile(r"[^\W\d_]\w{0,39}")
+"""A value of a coded field, which stands alone: a status, a tier, a name of a code."""
+WORD = re.compile(r"[^\W\d_]+")
 TIMES = 3
 """Times of one record that the later ones are compared with."""
 TEXT_LIMIT = 96
@@ -142,6 +146,17 @@ def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
     return out if known is None else out[:TEXT_LIMIT]
 
 
+def coded_symbols(value: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
+    """One symbol for the whole value, which word dropout never leaves out: it decides cases alone. Where training has not shown
+    it often, it is words (and so it was in older vocabularies). AGAIN as behind words."""
+    if vocabulary.made and coded(value) not in vocabulary:
+        return words(value, memory, vocabulary)
+    parts = [part.lower() for part in WORD.findall(value)]
+    again = vocabulary.made and all(part in memory.said and part not in vocabulary.common for part in parts)
+    memory.hearing.update(parts)
+    return [coded(value), AGAIN] if again else [coded(value)]
+
+
 def amount_symbols(minor: int, memory: Memory, vocabulary: Vocabulary) -> list[str]:
     """Slot, bin, and on which side of a table's amount it is."""
     return [memory.amount(minor), vocabulary.amount(minor), *known_marks(memory.limits.of_amount(minor), vocabulary)]
@@ -205,7 +220,7 @@ def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, t
     has shown before, by key."""
     named = [f"k:{key}"] if key else []
     if value is None or isinstance(value, bool):
-        return [*named, f"w:{json.dumps(value)}"]
+        return [*named, *coded_symbols(json.dumps(value), memory, vocabulary)]
     if isinstance(value, int | float):
         if key.endswith("_minor") and isinstance(value, int):
             return [*named, *amount_symbols(value, memory, vocabulary)]
@@ -220,7 +235,8 @@ def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, t
         return [*named, NONE]
     found = memory.limits.of_value(key, value, memory.shown, vocabulary)
     said = found if not found or not vocabulary.made or found[0] in vocabulary else []
-    return [*named, *words(value, memory, vocabulary), *said]
+    read = coded_symbols if key and CODED.fullmatch(value) else words
+    return [*named, *read(value, memory, vocabulary), *said]
 
 
 def time_marks(key: str, text: str, memory: Memory, times: Mapping[str, datetime]) -> list[str]:

@@ -28,6 +28,7 @@ from training.tokens import (
     ArgumentRule,
     Vocabulary,
     bin_symbols,
+    coded,
     constant_symbol,
     policy_edges,
 )
@@ -86,7 +87,9 @@ class _Census:
         by_path: dict[str, list[str]] = {}
         parts = render(text, memory, self.loose, source)
         if source == "opening":
-            self.openings.update({s[2:] for _, symbols in parts for s in symbols if s.startswith("w:")})
+            self.openings.update(
+                {word for _, symbols in parts for s in symbols if s[:2] in ("w:", "v:") for word in s[2:].split("_")}
+            )
         for path, symbols in parts:
             self.symbols.update(symbols)
             by_path.setdefault(path, []).extend(symbols)
@@ -159,10 +162,8 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
         "o:text",
         "o:refusal",
         *(s for s in census.symbols if s.startswith("k:")),
-        *(s for s, count in census.symbols.items() if s.startswith("w:") and count >= min_count),
-        "w:true",
-        "w:false",
-        "w:null",
+        *(s for s, count in census.symbols.items() if s.startswith(("w:", "v:")) and count >= min_count),
+        *(coded(value) for value in ("true", "false", "null")),
     }
     return Vocabulary(
         symbols=(*SPECIALS, *sorted(structure - set(SPECIALS))),

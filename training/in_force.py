@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from schemas.task import RuleRef, TaskSpec
-from training.tokens import Vocabulary
+from training.tokens import Vocabulary, coded
 
 PLACE = "rules"
 """First part of the path of a list that a rule holds."""
@@ -144,13 +144,13 @@ def _lists(rule: RuleRef) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def list_symbols(rules: InForce) -> list[tuple[str, list[str]]]:
     """(path, symbols) of each list."""
-    return [(path, [f"k:{path}", *(f"w:{text.lower()}" for text in texts)]) for path, texts in rules.lists]
+    return [(path, [f"k:{path}", *map(coded, texts)]) for path, texts in rules.lists]
 
 
 def varying(rules: InForce, vocabulary: Vocabulary) -> list[str]:
     """The lists that differed between training tasks; nothing for a vocabulary that knows none."""
     shown = [symbols for path, symbols in list_symbols(rules) if path not in vocabulary.constant_paths]
-    return [symbol for symbols in shown if symbols[0] in vocabulary for symbol in symbols]
+    return [vocabulary.known(symbol) for symbols in shown if symbols[0] in vocabulary for symbol in symbols]
 
 
 def marks(rules: InForce) -> set[str]:

@@ -99,6 +99,11 @@ class Vocabulary:
     def __contains__(self, symbol: object) -> bool:
         return symbol in self.ids
 
+    def known(self, symbol: str) -> str:
+        """The symbol; a coded value that this (older) vocabulary has as a word alone, as that word."""
+        word = f"w:{symbol[2:]}"
+        return word if symbol.startswith("v:") and symbol not in self.ids and word in self.ids else symbol
+
     def encode(self, symbols: Iterable[str]) -> list[int]:
         """Ids of the symbols; an unknown word is left out, any other unknown symbol becomes UNK."""
         unknown = self.ids[UNK]
@@ -115,7 +120,7 @@ class Vocabulary:
 
     @property
     def words(self) -> frozenset[int]:
-        """Ids of all words: those of texts, and those of coded fields (a status, true and false), which leaving out hides."""
+        """Ids of the words of texts. A value of a coded field is none (in older vocabularies it was)."""
         return frozenset(index for symbol, index in self.ids.items() if symbol.startswith("w:"))
 
     def renaming(self, chance: random.Random) -> list[int]:
@@ -175,6 +180,11 @@ class Vocabulary:
             )
         except (KeyError, TypeError) as error:
             raise SourceError(str(path), "", f"not a vocabulary of this version ({error})") from error
+
+
+def coded(value: str) -> str:
+    """Symbol of a value of a coded field: "v:in_transit"."""
+    return f"v:{value.lower()}"
 
 
 def number(value: float) -> str:

@@ -10,7 +10,7 @@ from environments.agents import ReferenceAgent, run_episode
 from environments.episode import Episode
 from rewards.score import Grader
 from schemas.files import read_models
-from schemas.task import Answer
+from schemas.task import Answer, ReferenceStep
 from schemas.taskset import TaskSet, open_taskset
 from tasks.case import Write
 from tasks.choice import singles_out
@@ -39,6 +39,15 @@ def writes_of(answer: Answer) -> list[Write]:
     return rows
 
 
+def questions(step: ReferenceStep) -> int:
+    return str(step.call.arguments["text"]).count("?") if step.call.tool == "reply_to_requester" else 0
+
+
+def effort(answer: Answer) -> int:
+    """Calls, each question of a message for itself."""
+    return sum(questions(step) or 1 for step in answer.reference)
+
+
 def derived(taskset: TaskSet, answer: Answer, *, facts: bool = True) -> Answer:
     task = taskset.tasks[answer.task_id]
     episode = Episode(taskset)
@@ -59,7 +68,7 @@ def test_every_reference_found_is_full_and_no_longer_than_the_hand_made_one(smal
         trace = run_episode(Episode(taskset, grader), ReferenceAgent(found.reference), answer.task_id)
         assert trace.grade is not None
         assert trace.grade.full, (answer.task_id, trace.grade.reasons)
-        assert len(found.reference) <= len(answer.reference), answer.task_id
+        assert effort(found) <= effort(answer), answer.task_id
 
 
 def test_recorded_writes_are_not_planned_and_required_look_ups_name_their_rule(small: tuple[TaskSet, dict[str, Answer]]) -> None:
@@ -89,6 +98,21 @@ def test_the_order_of_look_ups_does_not_tell_what_comes_of_the_case(small: tuple
     told = {pair: found for pair, found in orders.items() if len(pair) > 1 and len(outcomes[pair]) > 1}
     assert told
     assert all(len(found) == 1 for found in told.values()), told
+
+
+def test_what_only_a_grant_needs_to_know_is_asked_after_the_look_ups(small: tuple[TaskSet, dict[str, Answer]]) -> None:
+    """Joined with a question before them, it would tell the decision."""
+    taskset, answers = small
+    asked = 0
+    for answer in answers.values():
+        steps = derived(taskset, answer).reference
+        granted = next((step for step in steps if step.call.tool == "create_exchange"), None)
+        source = granted.derived_from["new_sku"] if granted else ""
+        if source.startswith("step "):
+            at = int(source.split()[1])
+            assert [step.call.tool for step in steps[at - 1 : at + 2]] == ["get_order", "reply_to_requester", "create_exchange"]
+            asked += 1
+    assert asked
 
 
 def test_what_only_an_approval_needs_is_looked_up_last(small: tuple[TaskSet, dict[str, Answer]]) -> None:

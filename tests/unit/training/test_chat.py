@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import random
 from pathlib import Path
 
 import pytest
 
 from environments.episode import Episode, tools_for
 from rewards.score import Grader
-from schemas.episode import ToolCall
+from schemas.episode import Observation, ToolCall
 from schemas.errors import StageError
 from schemas.taskset import TaskSet, open_taskset
 from training.chat import Inexpressible, Memory, decode_action, encode_action, render, text_symbols
 from training.corpus import read_trajectories, warm_tapes
 from training.grammar import ToolGrammar
 from training.symbols import SymbolCodec
-from training.tape import ACTION, FORCED
-from training.tokens import ACT, EOS, PAD, Vocabulary
+from training.tape import ACTION, FORCED, Tape
+from training.tokens import ACT, AGAIN, EOS, PAD, Vocabulary
 
 
 @pytest.fixture
@@ -74,6 +76,32 @@ def test_late_by_more_than_the_limit_and_within_the_window_fall_into_different_b
     text_symbols('{"now":"2025-09-10T10:00:00Z"}', memory, vocabulary, "opening")
     flat = [s for _, symbols in render(text, memory, vocabulary, "get_order") for s in symbols]
     assert flat == ["k:delivered_at", "d-4", "k:promised_at", "d-7", "D-4"]
+
+
+def test_leaving_words_out_leaves_every_coded_value_in(taskset: TaskSet, vocabulary: Vocabulary) -> None:
+    """A status, a tier, true and false decide cases by themselves; the words of a request say things more than once."""
+    text = json.dumps({"status": "delivered", "final_sale": False, "note": "the order is delivered late"})
+    script = SymbolCodec(vocabulary).open(taskset, next(iter(taskset.tasks)), 3, word_dropout=0.99)
+    read = script.read(Observation(kind="result", text=text), "get_order")
+    names = [vocabulary.symbols[token] for token in read]
+    assert [name for name in names if name.startswith("v:")] == ["v:delivered", "v:false"]
+    assert not [name for name in names if name.startswith("w:")]
+    whole = SymbolCodec(vocabulary).open(taskset, next(iter(taskset.tasks)), 3)
+    tape = Tape("any")
+    tape.read(whole.read(Observation(kind="result", text=text), "get_order"), -1)
+    assert tape.thinned(vocabulary.words, 1.0, random.Random(1)).ids == read
+    assert "w:late" in [vocabulary.symbols[token] for token in tape.ids]
+
+
+def test_a_coded_value_that_training_seldom_shows_is_read_as_words(vocabulary: Vocabulary) -> None:
+    read = text_symbols('{"status":"late_refund"}', Memory(), vocabulary, "get_order")
+    assert read == ["o:text", "k:status", "w:late", "w:refund"]
+
+
+def test_a_coded_value_that_was_read_before_stands_again(vocabulary: Vocabulary) -> None:
+    memory = Memory()
+    text_symbols('{"text":"is it delivered"}', memory, vocabulary, "ask_requester")
+    assert text_symbols('{"status":"delivered"}', memory, vocabulary, "get_order")[-2:] == ["v:delivered", AGAIN]
 
 
 def test_forced_tokens_are_no_decisions_and_observations_never_are(taskset: TaskSet, vocabulary: Vocabulary) -> None:
