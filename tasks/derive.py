@@ -405,10 +405,10 @@ class Deriver:
         return kept
 
     def _asked_together(self, calls: list[Planned]) -> list[Planned]:
-        """Questions that follow each other put into one message where the requester's answer to it still tells all that is needed.
+        """Neighbouring questions put into one message where the requester's answer to it still tells all that is needed.
 
-        One that a look-up stands before stays behind it: joined with an earlier one, a question that one decision needs would tell
-        the decision before anything was looked up.
+        A question behind a look-up stays there: what one decision alone needs to know would otherwise be asked first, and tell the
+        decision before anything was looked up.
         """
         kept = list(calls)
         at = 0
