@@ -407,8 +407,8 @@ class Deriver:
     def _asked_together(self, calls: list[Planned]) -> list[Planned]:
         """Neighbouring questions put into one message where the requester's answer to it still tells all that is needed.
 
-        A question behind a look-up stays there: what one decision alone needs to know would otherwise be asked first, and tell the
-        decision before anything was looked up.
+        A question behind a look-up stays there: what one decision alone needs to know would otherwise be asked first, and tell
+        the decision before anything was looked up.
         """
         kept = list(calls)
         at = 0
