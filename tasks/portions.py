@@ -19,7 +19,7 @@ SHARES = 32
 """Portions that keep a machine's workers busy."""
 LARGEST = 1000
 """Candidates of a portion."""
-OWN_PART = 0.75
+OWN_PART = 0.65
 """Of the memory limit, what DuckDB is told: files that it is writing and its notes on what it has spilled are not counted by it,
 nor is Python."""
 FLUSHED = 50_000

@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from rewards.listed import Listed, spans
 from schemas.episode import Observation, ToolCall
+from schemas.files import canonical_json
 from training.grammar import Parameter, ToolGrammar, canonical
 from training.in_force import Limits, is_mark
 from training.tokens import (
@@ -80,6 +82,10 @@ class Memory:
     """Words of the observations before this one."""
     hearing: set[str] = field(default_factory=set)
     """Words of this one so far."""
+    fields: dict[str, Any] = field(default_factory=dict)
+    """Key -> the single value that a tool gave last under it."""
+    listed: tuple[Listed, ...] = ()
+    """Lists of a tool's argument whose values texts may say."""
     limits: Limits = field(default_factory=Limits)
     """The rules in force, which shown values are compared with."""
 
@@ -118,12 +124,16 @@ def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
 
     A word that stood in an earlier observation is followed by AGAIN, an unknown one is AGAIN alone: "the article that the request
     names" and "the tier that the account has" can be seen so, whatever they are called.
+    A value of a tool's list that words say stands behind them.
     A vocabulary that is still being made has no words, and then all are kept.
     """
     known = vocabulary.ids if vocabulary.made else None
     out: list[str] = []
+    named = said_values(text, memory, vocabulary)
     for match in PIECE.finditer(text):
         piece = match.group(0)
+        while named and named[0][0] <= match.start():
+            out.append(named.pop(0)[1])
         if identity := IDENTITY.fullmatch(piece):
             out.append(memory.identity(identity))
         elif TIME.fullmatch(piece):
@@ -143,7 +153,15 @@ def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
             if known is not None and word in memory.said and word not in vocabulary.common:
                 out.append(AGAIN)
             memory.hearing.add(word)
+    out += [symbol for _, symbol in named]
     return out if known is None else out[:TEXT_LIMIT]
+
+
+def said_values(text: str, memory: Memory, vocabulary: Vocabulary) -> list[tuple[int, str]]:
+    """(where the words end, constant) of each value of a tool's list that the text says, in order: "5 in the afternoon" is
+    followed by the constant that an argument takes, and an agent can point to it. See `rewards.listed`."""
+    found = {(end, constant_symbol(value)) for listed in memory.listed for _, end, value in spans(text, listed)}
+    return sorted(said for said in found if said[1] in vocabulary.named)
 
 
 def coded_symbols(value: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
@@ -277,6 +295,15 @@ def render(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> li
     return out
 
 
+def single_values(text: str) -> dict[str, Any]:
+    """The fields of what a tool gave that are no record and no list; none where it is no JSON object."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return {k: v for k, v in value.items() if not isinstance(v, dict | list)} if isinstance(value, dict) else {}
+
+
 def observation_symbols(observation: Observation, memory: Memory, vocabulary: Vocabulary, source: str) -> list[str]:
     """All symbols of an observation, at most OBSERVATION_LIMIT; a refusal is its kind alone."""
     if observation.kind == "refusal" and observation.refusal is not None:
@@ -287,6 +314,8 @@ def observation_symbols(observation: Observation, memory: Memory, vocabulary: Vo
 def text_symbols(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> list[str]:
     """`observation_symbols` of an accepted call's text, as trajectories hold it."""
     parts = render(text, memory, vocabulary, source)
+    if source != "opening":
+        memory.fields.update(single_values(text))
     memory.said |= memory.hearing
     memory.hearing.clear()
     flat = [symbol for path, symbols in parts if path not in vocabulary.constant_paths for symbol in symbols]
@@ -317,7 +346,13 @@ def encode_action(call: ToolCall, memory: Memory, grammar: ToolGrammar) -> list[
 
 def plain_words(symbols: Sequence[str]) -> list[str]:
     """The same act with the first form of each meaning: which wording a person chose is not worth imitating."""
-    return list(dict.fromkeys(canonical(s) if s.startswith("f:") else s for s in symbols)) if END in symbols else list(symbols)
+    out: list[str] = []
+    for symbol in symbols:
+        form = symbol.startswith("f:")
+        plain = canonical(symbol) if form else symbol
+        if not (form and plain in out):
+            out.append(plain)
+    return out
 
 
 def encode_value(value: Any, parameter: Parameter, memory: Memory, grammar: ToolGrammar) -> list[str]:
@@ -326,6 +361,8 @@ def encode_value(value: Any, parameter: Parameter, memory: Memory, grammar: Tool
         if forms is None:
             raise Inexpressible(f"{parameter.name}: not among the forms")
         return [*forms, END]
+    if parameter.kind == "fields":
+        return [*field_keys(value, parameter, memory), END]
     if parameter.kind == "free" and isinstance(value, str | int) and not isinstance(value, bool):
         symbol = memory.symbols.get(value)
         if symbol is not None and slot_type(symbol) in parameter.types:
@@ -336,6 +373,18 @@ def encode_value(value: Any, parameter: Parameter, memory: Memory, grammar: Tool
     return [constant]
 
 
+def field_keys(value: Any, parameter: Parameter, memory: Memory) -> list[str]:
+    """Key symbols of an object each of whose fields a tool gave; Inexpressible for any other value, and for an empty one."""
+    if not isinstance(value, dict) or not value:
+        raise Inexpressible(f"{parameter.name}: not an object with fields")
+    for key, inner in value.items():
+        if f"k:{key}" not in parameter.keys:
+            raise Inexpressible(f"{parameter.name}: no field {key} in training")
+        if key not in memory.fields or canonical_json(memory.fields[key]) != canonical_json(inner):
+            raise Inexpressible(f"{parameter.name}.{key}: not what a tool gave last")
+    return sorted(f"k:{key}" for key in value)
+
+
 def decode_action(symbols: Sequence[str], memory: Memory, grammar: ToolGrammar) -> ToolCall:
     """The call that the symbols write; the inverse of `encode_action`. Raises ValueError for symbols outside the grammar."""
     tool, rest = symbols[0][2:], list(symbols[1:])
@@ -344,11 +393,14 @@ def decode_action(symbols: Sequence[str], memory: Memory, grammar: ToolGrammar) 
         symbol = rest.pop(0)
         if symbol == SKIP:
             continue
-        if parameter.kind == "message":
-            forms = [symbol]
+        if parameter.several:
+            parts = [symbol]
             while (symbol := rest.pop(0)) != END:
-                forms.append(symbol)
-            arguments[parameter.name] = " ".join(grammar.forms[form] for form in forms)
+                parts.append(symbol)
+            if parameter.kind == "message":
+                arguments[parameter.name] = " ".join(grammar.forms[form] for form in parts)
+            else:
+                arguments[parameter.name] = {key[2:]: memory.fields[key[2:]] for key in parts}
         else:
             arguments[parameter.name] = memory.shown[symbol] if symbol.startswith("@") else json.loads(symbol[2:])
     if rest:

@@ -18,7 +18,7 @@ from schemas.files import canonical_json, read_models
 from schemas.task import Trajectory
 from schemas.taskset import TaskSet
 from training.chat import Inexpressible, Memory, render, slot_type
-from training.grammar import ToolGrammar, canonical, sentences
+from training.grammar import ToolGrammar, canonical, sentences, spoken_lists
 from training.in_force import PLACE, InForce, Limits, in_force, list_symbols, marks
 from training.script import Codec, Script
 from training.tape import Tape
@@ -80,6 +80,7 @@ class _Census:
         self.renderings: dict[str, Counter[tuple[str, ...]]] = {}
         self.types: dict[str, set[str]] = {}
         self.constants: dict[str, Counter[str]] = {}
+        self.keys: dict[str, set[str]] = {}
         self.messages: Counter[str] = Counter()
         self.openings: Counter[str] = Counter()
 
@@ -103,6 +104,8 @@ class _Census:
     def act(self, call: ToolCall, memory: Memory, free: set[str]) -> None:
         for name, value in call.arguments.items():
             key = f"{call.tool}.{name}"
+            if isinstance(value, dict):
+                self.keys.setdefault(key, set()).update(f"k:{inner}" for inner in value)
             if key not in free or not isinstance(value, str | int):
                 continue
             symbol = memory.symbols.get(value)
@@ -133,7 +136,7 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
                     census.messages[call.arguments["text"]] += 1
                 else:
                     census.act(call, memory, free)
-    arguments = {key: _rule(census, key) for key in sorted({*census.types, *census.constants})}
+    arguments = {key: _rule(census, key) for key in sorted({*census.types, *census.constants, *census.keys})}
     types = {slot_type(s) for s in census.symbols if s.startswith("@")} | {t for rule in arguments.values() for t in rule.types}
     slots = {kind: 2 * SLOTS if kind == "AMOUNT" else SLOTS for kind in sorted(types)}
     forms = _forms(taskset, census.messages)
@@ -162,6 +165,7 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
         "o:text",
         "o:refusal",
         *(s for s in census.symbols if s.startswith("k:")),
+        *(key for rule in arguments.values() for key in rule.keys),
         *(s for s, count in census.symbols.items() if s.startswith(("w:", "v:")) and count >= min_count),
         *(coded(value) for value in ("true", "false", "null")),
     }
@@ -175,12 +179,14 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
         constant_paths=frozenset(constant),
         common=frozenset(word for word, count in census.openings.items() if count > COMMON * len(trajectories)),
         ordered=True,
+        named=frozenset(constant_symbol(v) for t in tools.values() for listed in spoken_lists(t.parameters) for v in listed),
     )
 
 
 def _rule(census: _Census, key: str) -> ArgumentRule:
     constants = [text for text, _ in sorted(census.constants.get(key, Counter()).items(), key=lambda item: (-item[1], item[0]))]
-    return ArgumentRule(tuple(sorted(census.types.get(key, ()))), tuple(constants[:CONSTANTS]))
+    keys = tuple(sorted(census.keys.get(key, ())))
+    return ArgumentRule(tuple(sorted(census.types.get(key, ()))), tuple(constants[:CONSTANTS]), keys)
 
 
 def _forms(taskset: TaskSet, messages: Counter[str]) -> dict[str, str]:

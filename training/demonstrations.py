@@ -21,7 +21,7 @@ from training.chat import Inexpressible
 from training.rollout import Row, open_row
 from training.script import Codec
 from training.tape import Tape
-from training.tokens import END
+from training.tokens import END, SKIP
 
 ASK = "reply_to_requester"
 RATE = 0.3
@@ -101,7 +101,7 @@ class Demonstrator:
             symbols = [tool]
             for parameter, options in zip(row.script.grammar.tools[tool[2:]], harmless[tool], strict=True):
                 symbols.append(chance.choice(options))
-                if parameter.kind == "message":
+                if parameter.several and symbols[-1] != SKIP:
                     symbols.append(END)
         write(row, symbols, imitate=False)
         made.add(canonical_json(row.episode.journal.entries[-1].call.model_dump()))

@@ -191,7 +191,7 @@ class ChatScript:
 
     def read(self, observation: Observation, source: str) -> list[int]:
         observation_symbols(observation, self.memory, self.codec.vocabulary, source)
-        self.turn = self.grammar.turn(self.memory.shown)
+        self.turn = self.grammar.turn(self.memory.shown, self.memory.fields)
         self._walked, self._nodes = [], []
         template = self.codec.template
         if source == "opening":

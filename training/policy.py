@@ -187,7 +187,7 @@ def small_model(vocabulary: Vocabulary, *, width: int, layers: int, heads: int, 
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        slots = torch.tensor([symbol.startswith("@") for symbol in vocabulary.symbols])
+        slots = torch.tensor([symbol.startswith("@") or symbol in vocabulary.named for symbol in vocabulary.symbols])
         model = Qwen3ForCausalLM(config).float()
         if ordered := families(vocabulary):
             model.set_input_embeddings(OrderedEmbedding(model.get_input_embeddings(), ordered))

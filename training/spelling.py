@@ -75,15 +75,16 @@ def choices(turn: Turn, memory: Memory, form: CallForm, place: Place) -> list[tu
     parameters, options = turn.grammar.tools[tool[2:]], turn.options[tool]
     index = _argument(parameters, place.symbols)
     if index < 0:
-        return _sentences(turn, options, place, -index - 1)
+        return _more(turn, memory, options, place, -index - 1)
     out: list[tuple[str, Place]] = []
     skipped: tuple[str, ...] = ()
     for number in range(index, len(parameters)):
         parameter = parameters[number]
         key = f"{as_json(parameter.name)}: "
         before = (*place.symbols, *skipped)
-        if parameter.kind == "message":
-            out += [(f'{key}"{text}', then) for text, then in _sentences(turn, options, Place(before), number)]
+        if parameter.several:
+            begin = '"' if parameter.kind == "message" else "{"
+            out += [(f"{key}{begin}{text}", then) for text, then in _more(turn, memory, options, Place(before), number)]
         else:
             for symbol in options[number]:
                 if symbol != SKIP:
@@ -112,12 +113,32 @@ def _tails(rest: Sequence[Sequence[str]], symbols: tuple[str, ...]) -> list[tupl
     return out
 
 
+def _more(turn: Turn, memory: Memory, options: Sequence[Sequence[str]], place: Place, number: int) -> list[tuple[str, Place]]:
+    """The next part of argument `number`, a sentence of a message or a field of an object, with what follows it."""
+    if turn.grammar.tools[place.symbols[0][2:]][number].kind == "message":
+        return _sentences(turn, options, place, number)
+    return _fields(memory, options, place, number)
+
+
+def _fields(memory: Memory, options: Sequence[Sequence[str]], place: Place, number: int) -> list[tuple[str, Place]]:
+    """The next field of the object that is argument `number`, with what follows it."""
+    left = [symbol for symbol in options[number] if symbol not in (SKIP, *_tail_of(place.symbols, "k:"))]
+    out: list[tuple[str, Place]] = []
+    for symbol in left:
+        text = f"{as_json(symbol[2:])}: {as_json(memory.fields[symbol[2:]])}"
+        if len(left) > 1:
+            out.append((f"{text}, ", Place((*place.symbols, symbol))))
+        tails = _tails(options[number + 1 :], (*place.symbols, symbol, END))
+        out += [(f"{text}}}{tail}", then) for tail, then in tails]
+    return out
+
+
 def _sentences(turn: Turn, options: Sequence[Sequence[str]], place: Place, number: int) -> list[tuple[str, Place]]:
     """The next sentence of the message that is argument `number`, with what follows it."""
-    written = _tail_of(place.symbols)
+    written = _tail_of(place.symbols, "f:")
     out: list[tuple[str, Place]] = []
     for symbol in options[number]:
-        if symbol in written:
+        if symbol in (SKIP, *written):
             continue
         text = as_json(turn.grammar.forms[symbol])[1:-1]
         if len(written) + 1 < FORMS_PER_MESSAGE:
@@ -127,21 +148,21 @@ def _sentences(turn: Turn, options: Sequence[Sequence[str]], place: Place, numbe
     return out
 
 
-def _tail_of(symbols: Sequence[str]) -> list[str]:
-    """The sentences of the message that is being written; none where none is."""
+def _tail_of(symbols: Sequence[str], kind: str) -> list[str]:
+    """The sentences ("f:") or fields ("k:") that are being written; none where none is."""
     out: list[str] = []
     for symbol in reversed(symbols):
-        if not symbol.startswith("f:"):
+        if not symbol.startswith(kind):
             break
         out.append(symbol)
     return out
 
 
 def _argument(parameters: Sequence[Parameter], symbols: Sequence[str]) -> int:
-    """Index of the next argument, or -1 - index of the message in whose midst `symbols` end."""
+    """Index of the next argument, or -1 - index of the message or object in whose midst `symbols` end."""
     position, index = 1, 0
     while position < len(symbols):
-        if parameters[index].kind == "message" and symbols[position] != SKIP:
+        if parameters[index].several and symbols[position] != SKIP:
             while position < len(symbols) and symbols[position] != END:
                 position += 1
             if position >= len(symbols):

@@ -41,7 +41,7 @@ class SymbolScript:
             symbols = [*self.rules, *symbols]
         if self.word_dropout:
             symbols = [s for s in symbols if not s.startswith("w:") or self.chance.random() >= self.word_dropout]
-        self.turn = self.grammar.turn(self.memory.shown)
+        self.turn = self.grammar.turn(self.memory.shown, self.memory.fields)
         return self.vocabulary.encode(symbols)
 
     def legal(self, prefix: Sequence[int]) -> list[int]:
@@ -77,9 +77,11 @@ class SymbolCodec:
     def open(self, taskset: TaskSet, task_id: str, seed: int | None, word_dropout: float = 0.0) -> SymbolScript:
         chance = random.Random(f"{task_id}/{seed}")
         compared = in_force(taskset.tasks[task_id])
-        memory = Memory(orders={} if seed is None else self.vocabulary.numbering(chance), limits=Limits(compared))
+        grammar = self.grammars.of(taskset, task_id)
+        orders = {} if seed is None else self.vocabulary.numbering(chance)
+        memory = Memory(orders=orders, limits=Limits(compared), listed=grammar.listed)
         cue, rules = (self.vocabulary.ids[ACT],), tuple(varying(compared, self.vocabulary))
-        return SymbolScript(self.vocabulary, self.grammars.of(taskset, task_id), memory, word_dropout, chance, cue, rules)
+        return SymbolScript(self.vocabulary, grammar, memory, word_dropout, chance, cue, rules)
 
     def renamed(self, tape: Tape, chance: random.Random) -> Tape:
         return tape.renamed(self.vocabulary.renaming(chance))

@@ -62,6 +62,11 @@ class ArgumentRule:
     types: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
     """JSON texts."""
+    keys: tuple[str, ...] = ()
+    """Key symbols of the fields of an object."""
+
+    def as_json(self) -> dict[str, list[str]]:
+        return {"types": list(self.types), "constants": list(self.constants)} | ({"keys": list(self.keys)} if self.keys else {})
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,8 @@ class Vocabulary:
     """Words of so many requests that standing again says nothing."""
     ordered: bool = False
     """Bins and numbers are embedded as ordered families (`ordinal.py`); older runs are read as they were."""
+    named: frozenset[str] = frozenset()
+    """Constants of lists that stand behind the words of a text that say them, where they can be pointed to."""
     ids: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -148,12 +155,13 @@ class Vocabulary:
         return sha256_json(self._as_json())
 
     def _as_json(self) -> dict[str, Any]:
-        return ({"ordered": True} if self.ordered else {}) | {
+        more = ({"ordered": True} if self.ordered else {}) | ({"named": sorted(self.named)} if self.named else {})
+        return more | {
             "symbols": list(self.symbols),
             "day_edges": list(self.day_edges),
             "amount_edges": list(self.amount_edges),
             "slots": self.slots,
-            "arguments": {k: {"types": list(a.types), "constants": list(a.constants)} for k, a in self.arguments.items()},
+            "arguments": {k: rule.as_json() for k, rule in self.arguments.items()},
             "forms": self.forms,
             "constant_paths": sorted(self.constant_paths),
             "common": sorted(self.common),
@@ -172,11 +180,15 @@ class Vocabulary:
                 day_edges=tuple(value["day_edges"]),
                 amount_edges=tuple(value["amount_edges"]),
                 slots=dict(value["slots"]),
-                arguments={k: ArgumentRule(tuple(a["types"]), tuple(a["constants"])) for k, a in value["arguments"].items()},
+                arguments={
+                    k: ArgumentRule(tuple(a["types"]), tuple(a["constants"]), tuple(a.get("keys", ())))
+                    for k, a in value["arguments"].items()
+                },
                 forms=dict(value["forms"]),
                 constant_paths=frozenset(value["constant_paths"]),
                 common=frozenset(value["common"]),
                 ordered=bool(value.get("ordered", False)),
+                named=frozenset(value.get("named", ())),
             )
         except (KeyError, TypeError) as error:
             raise SourceError(str(path), "", f"not a vocabulary of this version ({error})") from error
