@@ -111,7 +111,7 @@ schemas: $(READY) ## write schemas/json/*.json again after a change of a type th
 	@$(PY) -m schemas export
 
 lock: $(READY) ## write requirements.lock again after a change of the dependencies in pyproject.toml
-	@$(PY) -m pip install -qq --disable-pip-version-check --no-build-isolation -e '.[data,deid,quality,gym,train,lm,dev]'
+	@$(PY) -m pip install -qq --disable-pip-version-check --no-build-isolation -e '.[data,deid,quality,gym,train,lm,hosts,dev]'
 	@$(PY) .ci/lock.py
 
 clean-data: ## remove what the stages wrote (exports of your own, runs, keys and vaults stay)

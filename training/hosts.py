@@ -4,7 +4,7 @@ An actor holds task set, grader and codec, steps its episodes and asks the engin
 model is there and not here). What an episode draws is its own, so who plays it does not matter: the episodes of an actor that is
 lost are played again, whole, by another one and are the same.
 
-Ray is no part of the lock (260 MB): `pip install ray`. Without `RAY_ADDRESS` a local cluster of this host is started; with it,
+Ray comes with the extra `hosts`. Without `RAY_ADDRESS` a local cluster of this host is started; with it,
 each host needs this package and sees task sets and runs under the same paths. Ray listens on all interfaces: keep it on a closed
 network.
 """
@@ -60,7 +60,7 @@ class Hosts:
         try:
             self.ray: Any = importlib.import_module("ray")
         except ImportError as error:
-            raise StageError(f"--hosts {config.hosts} needs Ray; run `pip install ray`") from error
+            raise StageError(f"--hosts {config.hosts} needs Ray; run `pip install 'recordgym[hosts]'`") from error
         if not self.ray.is_initialized():
             try:
                 self.ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")

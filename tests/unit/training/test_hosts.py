@@ -36,7 +36,7 @@ def test_a_lost_actors_episodes_are_played_again_and_are_the_same(
     grader: Grader,
     tmp_path: Path,
 ) -> None:
-    ray = pytest.importorskip("ray")
+    import ray
     codec = make_codec(config, vocabulary)
     codec.save(tmp_path)
     jobs = [(task, 0) for task in sorted(taskset.tasks)[:4]]
@@ -74,13 +74,13 @@ def test_hosts_need_an_engine_and_ray(config: Config, taskset: TaskSet, tmp_path
     with pytest.raises(StageError, match="--hosts 2"):
         check_config(dataclasses.replace(config, hosts=2, engine="hf", engine_url=""))
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with pytest.raises(StageError, match="--hosts 2 needs Ray; run `pip install ray`"):
+    with pytest.raises(StageError, match=r"--hosts 2 needs Ray; run `pip install 'recordgym\[hosts\]'`"):
         hosts.Hosts(dataclasses.replace(config, hosts=2), taskset, tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_run_on_actors_is_the_run_of_one_process(config: Config, server: State) -> None:  # noqa: F811
-    ray = pytest.importorskip("ray")
+    import ray
     alone = ppo.train(dataclasses.replace(config, run="no-actors"))
     server.model, server.loaded = AutoModelForCausalLM.from_pretrained(config.model).eval(), []
     try:
