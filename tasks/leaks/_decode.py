@@ -1,8 +1,9 @@
 """What a text says once its wrapping is taken off, for the checks that look for words, ids and times.
 
-Undone: Unicode look-alikes and invisible characters (NFKC; typographic hyphens inside a date or an id; the common Cyrillic and
-Greek letters that look like ours; accents), HTML entities, percent-encoding, backslash escapes, Base64 of
-readable text, and JSON inside a text; to the depth of three. Not undone: ciphers, compression, translation.
+Undone: Unicode look-alikes and invisible characters (NFKC; typographic hyphens, slashes and dots inside a date or an id; the
+common Cyrillic and Greek letters that look like ours, or like figures among figures; figures of other scripts; accents), HTML
+entities, percent-encoding, backslash escapes, Base64 of readable text, and JSON inside a text; to the depth of three. Not undone:
+ciphers, compression, translation.
 """
 
 from __future__ import annotations
@@ -35,14 +36,20 @@ _RUN = re.compile(rb"a{16,}")
 _TOKEN = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_[A-Z]+\d?)?")
 """Most values of a state are of this form, and none of it holds anything."""
 _TOKENISH = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_\w+)?")
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
-_HYPHENS = re.compile("(?<=\\w)(?<!:\\d\\d)[\u2010-\u2015\u2212](?=\\w)")
+_INVISIBLE = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]")
+_HYPHENS = re.compile("(?<=\\w)(?<!:\\d\\d)[\u058a\u05be\u1806\u2010-\u2015\u2043\u2212\u2e17\u2e1a\u2e3a\u2e3b\ufe58](?=\\w)")
 """Between two parts of a date or an id; behind a time of day it parts two times ("10:00" to "12:00"), or is a zone's sign."""
 _ALIKE = str.maketrans(
-    "авеһіјкмнорсѕтухԁԛԝАВЕІЈКМНОРСЅТУХαβγεηικνορτυχωΑΒΕΖΗΙΚΜΝΟΡΤΥΧɑɡıłøđŁØĐ",
-    "abehijkmhopcstyxdqwABEIJKMHOPCSTYXabyenikvoptuxwABEZHIKMNOPTYXagilodLOD",
+    "авеһіјкмнорсѕтухԁԛԝАВЕІЈКМНОРСЅТУХαβγεηικνορτυχωΑΒΕΖΗΙΚΜΝΟΡΤΥΧɑɡıłøđŁØĐЗб",
+    "abehijkmhopcstyxdqwABEIJKMHOPCSTYXabyenikvoptuxwABEZHIKMNOPTYXagilodLOD36",
 )
-"""Letters that look like ours, Cyrillic, Greek and Latin."""
+"""Letters that look like ours, Cyrillic, Greek and Latin; the last two like figures."""
+_AS_FIGURES = str.maketrans("ОоΟοІіΙιıЗзбЧ", "0000111113364")
+_NUMBERISH = re.compile(r"[\w./:-]+")
+_FIGURE = re.compile(r"(?![0-9])\d")
+"""A figure of another script."""
+_SLASHES, _DOTS = re.compile("(?<=\\d)[\u2044\u2215\u29f8](?=\\d)"), re.compile("(?<=\\d)[\u00b7\u2027\u2219\u22c5](?=\\d)")
+"""Between figures, as in a date; NFKC undoes the others."""
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _DECODER = json.JSONDecoder()
 
@@ -124,16 +131,23 @@ def _runs(text: str) -> Iterator[str]:
 
 
 def _folded(text: str) -> Iterator[str]:
-    """Readings of a text that is not ASCII: look-alikes undone, then accents too. Both, since an accent may be one's own: words
+    """Readings of a text that is not ASCII: look-alikes undone, then accents too. All, since an accent may be one's own: words
     of a language that has them read right in the first, ours with accents put on them in the second."""
     plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
     yield plain
-    ours = _HYPHENS.sub("-", plain).translate(_ALIKE)
+    joined = _HYPHENS.sub("-", _DOTS.sub(".", _SLASHES.sub("/", _FIGURE.sub(lambda m: str(int(m[0])), plain))))
+    # A letter that looks like a figure is one in a date and in most ids, and a letter in the others: both are read.
+    yield _NUMBERISH.sub(_with_figures, joined).translate(_ALIKE)
+    ours = joined.translate(_ALIKE)
     yield ours
     bare = unicodedata.normalize("NFD", ours)
     if not bare.isascii():  # letters under the accents may be look-alikes, too
         bare = unicodedata.normalize("NFC", _ACCENTS.sub("", bare).translate(_ALIKE))
     yield bare
+
+
+def _with_figures(word: re.Match[str]) -> str:
+    return word[0].translate(_AS_FIGURES) if any(map(str.isdigit, word[0])) else word[0]
 
 
 def _from_base64(text: str) -> str | None:

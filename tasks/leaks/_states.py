@@ -129,9 +129,10 @@ BITS = 62
 """Marks that one number of 64 bits holds."""
 HOLDERS = ("dict", "list", "wrapped")
 """Sorts of what something stands in: a text with another inside is "wrapped"."""
-_PSEUDONYM = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?")
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?")
-_PSEUDONYMS, _INSTANTS = (re.compile(rf"^{one.pattern}$", re.MULTILINE) for one in (_PSEUDONYM, _INSTANT))
+_PSEUDONYM = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_(?:FIRST|LAST|EMAIL\d*|PHONE\d*|LOGIN|INITIAL))?", re.ASCII)
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
+"""In our own figures: those of another script are a dress that has to be taken off."""
+_PSEUDONYMS, _INSTANTS = (re.compile(rf"^{one.pattern}$", re.MULTILINE | re.ASCII) for one in (_PSEUDONYM, _INSTANT))
 _sorts: dict[str, str] = {}
 
 

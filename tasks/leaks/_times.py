@@ -1,9 +1,9 @@
 """Times in any format: as people and systems write them, in a text or as a number.
 
 Read anywhere: ISO 8601 (with and without zone, basic, week and ordinal dates), day, month or year first with two or four digits,
-month names in English, German, French and Spanish, RFC 2822 and log stamps, Unix seconds to nanoseconds, and the time inside a
-UUID of version 1, 6 or 7 or a ULID. Read only where the code book says that a field is a time: serial days of a spreadsheet, .NET
-ticks and Windows file times, which are ordinary numbers anywhere else.
+month names in English, German, French and Spanish, glued to their figures or not, whole months, RFC 2822 and log stamps, Unix
+seconds to nanoseconds, and the time inside a UUID of version 1, 6 or 7 or a ULID. Read only where the code book says that a field
+is a time: serial days of a spreadsheet, .NET ticks and Windows file times, which are ordinary numbers anywhere else.
 """
 
 from __future__ import annotations
@@ -13,20 +13,18 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
+from tasks.leaks._month_names import APOSTROPHES, ENDS_NAME, MONTH, NUMBERS, number_of
+from tasks.leaks._time_ids import ids_in
+from tasks.leaks._whole_months import months_in
+
 HORIZON = timedelta(days=20 * 365)
 """A time further after the cut than this is a mark for "never" (9999-12-31) or an ordinary number, and tells nothing."""
 NO_ZONE = timedelta(hours=14)
-"""What a time of day without a zone may be off."""
+"""What a time of day without a zone may be off, and the begin of a month."""
+SOON = timedelta(days=5 * 365)
+"""How far after the cut the time of an id may lie that a hash looks like: few hashes read as one so close by."""
+MONTH_NAMED, MONTH_IN_FIGURES, BARE_ID = "month", "month in figures", "bare id"
 
-_NAMES = (
-    *("january jan januar jänner janvier janv enero ene", "february feb februar février fevrier févr fevr febrero"),
-    *("march mar märz maerz mrz mars marzo", "april apr avril avr abril abr", "may mai mayo"),
-    *("june jun juni juin junio", "july jul juli juillet juil julio", "august aug août aout agosto ago"),
-    *("september sept sep septembre septiembre setiembre", "october oct oktober okt octobre octubre"),
-    *("november nov novembre noviembre", "december dec dezember dez décembre decembre déc diciembre dic"),
-)
-_MONTHS = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _ZONES = {
     **{"EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7, "PDT": -7, "PST": -8},  # RFC 2822, obsolete
     **{"BST": 1, "WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "MEZ": 1, "MESZ": 2, "EET": 2, "EEST": 3},
@@ -55,22 +53,37 @@ def _first(group: str, *, unless: str) -> str:
     }[group]
 
 
-_SHORT = r"(?P<y>(?:19|20)\d\d|'?\d\d)"
+_SHORT = rf"(?:(?P<y>(?:19|20)\d\d)(?!\d)|(?P<y2>[{APOSTROPHES}]?\d\d)(?!\d|:\d\d(?![:\d])|[^\W_T]))"
+"""A year of four or two figures; before a colon two are an hour ("28 Sep 23:15"), before a letter something else ("1dec20ff")."""
+_NAME = rf"(?P<n>{MONTH}){ENDS_NAME}"
+_TH = "(?:st|nd|rd|th)"
+_NOT_GLUED = r"(?:(?<![^\W\d_]\d)(?<![^\W\d_]\d\d)|(?=[\s./-]))"
+"""Behind a day: not between two letters, as in a hash that ends in "a1dec20"."""
 _FLAGS = re.IGNORECASE
 _PATTERNS = [
-    re.compile(_first("y", unless=r"\d-") + rf"(?P<s>[-/._])(?P<m>\d\d?)(?P=s)(?P<d>\d\d?)(?:{_CLOCK})?(?!\d)", _FLAGS),
-    re.compile(_first("d", unless=r"\d.-") + rf"(?P<s>[-/. ])\s?(?P<m>\d\d?)(?P=s)\s?{_YEAR}(?:{_CLOCK})?(?!\d)", _FLAGS),
+    re.compile(_first("y", unless=r"\d-") + rf"(?P<s> ?[-/._] ?)(?P<m>\d\d?)(?P=s)(?P<d>\d\d?)(?:{_CLOCK})?(?!\d)", _FLAGS),
+    re.compile(_first("d", unless=r"\d.-") + rf"(?P<s> ?[-/.]| )\s?(?P<m>\d\d?)(?P=s)\s?{_YEAR}(?:{_CLOCK})?(?!\d)", _FLAGS),
     re.compile(
-        _first("d", unless=r"\d")
-        + rf"(?:st|nd|rd|th|er|º|\.)?[\s/-]*(?:of\s+|de\s+)?(?P<n>{_MONTH})\b\.?(?:[\s/,-]|de\s|del\s)*{_SHORT}(?!\d)"
+        _first("d", unless=r"\d") + rf"{_NOT_GLUED}(?:(?:{_TH}|er|º),?|\.)?[\s/._-]*(?:(?:day\s+)?of\s+|de\s+)?{_NAME}\.?"
+        rf"(?:[\s/,._-]|of\s|de\s|del\s)*{_SHORT}(?:{_CLOCK})?",
+        _FLAGS,
+    ),
+    re.compile(
+        rf"(?<![^\W_]){_NAME}(?P<s>[.\s/_-]*)(?:the\s+)?(?P<d>\d\d?){_TH}?(?:\s?[-\u2013]\s?\d\d?{_TH}?(?=,|\s))?"
+        rf"(?:(?:[,.\s/_-]|of\s)+(?:{_YEAR}(?!\d)|(?P<y2>[{APOSTROPHES}]\d\d)(?![^\W_]))|(?=[-/])(?P=s)(?P<y3>\d\d)(?![^\W_]|[-/:]))"
         rf"(?:{_CLOCK})?",
         _FLAGS,
     ),
-    re.compile(rf"\b(?P<n>{_MONTH})\b[.\s/-]*(?P<d>\d\d?)(?:st|nd|rd|th)?[,\s/-]+{_YEAR}(?!\d)(?:{_CLOCK})?", _FLAGS),
     re.compile(
-        rf"\b(?P<n>{_MONTH})\s+(?P<d>\d\d?)\s+(?P<clock>\d\d:\d\d:\d\d)\s+(?P<zone>UTC|GMT|Z|{_ZONE_NAME})?\s*{_YEAR}", _FLAGS
+        rf"\b(?P<n>{MONTH})\s+(?P<d>\d\d?)\s+(?P<clock>\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:\s?[ap]\.?m\b\.?)?)\s+"
+        rf"(?P<zone>UTC|GMT|Z|{_ZONE_NAME})?\s*{_YEAR}",
+        _FLAGS,
     ),
-    re.compile(_first("y", unless=r"\d") + rf"[\s/-]+(?P<n>{_MONTH})\b[\s/.-]+(?P<d>\d\d?)(?!\d)(?:{_CLOCK})?", _FLAGS),
+    re.compile(
+        _first("y", unless=r"\d")
+        + rf"(?:[\s/_-]*|\.|,\s(?=(?-i:[A-Z]))){_NAME}[\s/._-]*(?P<d>\d\d?){_TH}?(?![^\W_T])(?:{_CLOCK})?",
+        _FLAGS,
+    ),
     re.compile(
         r"(?P<y>20(?<!\d20)\d\d)(?P<m>[01]\d)(?P<d>[0-3]\d)(?:[T_ -]?(?P<clock>[0-2]\d[0-5]\d(?:[0-5]\d)?)(?:[.,]\d+)?"
         rf"(?P<zone>Z|{_SIGN}\d{{2}}:?\d{{2}})?)?(?!\d)",
@@ -78,36 +91,37 @@ _PATTERNS = [
     re.compile(_first("y", unless=r"\w-") + rf"-?W(?P<w>[0-5]\d)(?:-?(?P<wd>[1-7]))?(?:{_CLOCK})?(?![\w])", _FLAGS),
     re.compile(_first("y", unless=r"\w-") + rf"-(?P<o>[0-3]\d\d)(?:{_CLOCK})?(?![\w-])", _FLAGS),
     re.compile(
-        _first("d", unless=r"\d.,/-") + rf"(?P<s>[-/.])(?P<m>\d\d?)(?P=s)(?P<y>\d\d)(?![\d/-]|[.,]\d)(?:{_CLOCK})?", _FLAGS
+        _first("d", unless=r"\d.,/-")
+        + rf"(?P<s>[-/.])(?P<m>\d\d?)(?P=s)(?P<y>[{APOSTROPHES}]?\d\d)(?![\d/-]|[.,]\d)(?:{_CLOCK})?",
+        _FLAGS,
     ),
 ]
 _NUMBERS_ALONE = [pattern for pattern in _PATTERNS if "n" not in pattern.groupindex]
-_MONTH_WORD = re.compile(rf"(?:{_MONTH})\b")
-"""In lower case, so that the search may skip to the first letters; every pattern with a month's name has it end a word."""
-_DAY_FIRST, _TWO_DIGITS = _PATTERNS[1], _PATTERNS[9]
+_MONTH_WORD = re.compile(rf"(?:{MONTH}){ENDS_NAME}")
+"""In lower case, so that the search may skip to the first letters; every pattern with a month's name has no letter behind it."""
+_DAY_FIRST, _DAY_THEN_NAME, _TWO_DIGITS = _PATTERNS[1], _PATTERNS[2], _PATTERNS[9]
 _EPOCH = re.compile(r"(?P<s>(?:1(?<![\w.,+-]1)[2-9]|2(?<![\w.,+-]2)0)\d{8})(?P<f>\d{3}|\d{6}|\d{9}|\.\d{1,9})?(?![\w-]|[.,]\d)")
-_UUID = re.compile(r"H(?<!\w.)H{7}-H{4}-[167]H{3}-[89abAB]H{3}-H{12}\b".replace("H", "[0-9a-fA-F]"))
-_ULID = re.compile(r"0(?<!\w0)[0-9A-HJKMNP-TV-Z]{25}(?![\w])")
-_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_OF_UUID = "[d-f][0-9a-f]{10}6|1[d-f][0-9a-f][89ab]"
+"""Behind a 1: of a UUID without hyphens, version 6 and 1."""
 _QUICK = re.compile(
-    r"[-'\d](?:(?<=1)(?:9\d\d|[2-9]\d{8})|(?<=2)0\d\d|(?<=\d)\d?[-/.]\d\d?[-/.]\d\d|(?<=')\d\d|"
-    r"(?<=[0-9a-f]{4}-)[167][0-9a-f]{3}-|(?<=0)[0-9A-Z]{25})",
+    rf"[-{APOSTROPHES}\d](?:(?<=1)(?:9\d\d|[2-9]\d{{8}}|{_OF_UUID})|(?<=2)0\d\d|(?<=\d)\d?[-/.]\d\d?[-/.]\d\d|"
+    rf"(?<=[{APOSTROPHES}])\d\d|(?<=[0-9a-f]{{4}}-)[167][0-9a-f]{{3}}-|(?<=0)[0-9A-Z]{{25}})",
     _FLAGS,
 )
 """Begins with one character of a few, so that the search skips over all others."""
 _OF_THREE = "[0-9]?[-/.][0-9][0-9]?[-/.][0-9][0-9]"
 _QUICK_ASCII = re.compile(
-    rf"1(?:9[0-9][0-9]|[2-9][0-9]{{8}}|{_OF_THREE})|2(?:0[0-9][0-9]|{_OF_THREE})|0(?:[0-9A-Za-z]{{25}}|{_OF_THREE})|"
+    rf"1(?:9[0-9][0-9]|[2-9][0-9]{{8}}|(?i:{_OF_UUID})|{_OF_THREE})|2(?:0[0-9][0-9]|{_OF_THREE})|0(?:[0-9A-Za-z]{{25}}|{_OF_THREE})|"
     + "|".join(f"{digit}{_OF_THREE}" for digit in range(3, 10))
     + r"|'[0-9][0-9]|-(?<=[0-9A-Fa-f]{4}-)[167][0-9A-Fa-f]{3}-"
 )
 """`_QUICK` for a text of ASCII alone: an alternative for each first character, of which all but one are passed over unread."""
-_BETWEEN = "|".join(rf"(?<=[^\W\d_]{{3}}{between}\d\d)" for between in ("", r"\W", r"\W\W", r"\W{3}"))
-_NUMBER = re.compile(rf"\d(?<![\d_]\d)\d(?:{_BETWEEN})")
-"""Two digits behind a word, at most three characters between."""
-_MONTH_BEFORE = re.compile(rf"(?:{_MONTH})$", _FLAGS)
-_BEFORE = max(map(len, _MONTHS))
-_ENDS = frozenset(name[-3:] for name in _MONTHS)
+_BETWEEN = "|".join(rf"(?<=[^\W\d_]{{3}}{between}\d\d)" for between in ("", r"[\W_]", r"[\W_]{2}", r"[\W_]{3}"))
+_NUMBER = re.compile(rf"\d(?<!\d\d)\d(?:{_BETWEEN})")
+"""Two digits behind a word, at most three characters between, none of which is a letter or a figure."""
+_MONTH_BEFORE = re.compile(rf"(?:{MONTH})$", _FLAGS)
+_BEFORE = max(map(len, NUMBERS))
+_ENDS = frozenset(name[-3:] for name in NUMBERS)
 
 
 _SORTS = bytes(
@@ -115,7 +129,7 @@ _SORTS = bytes(
     for byte in range(256)
 )
 """Of ASCII: each letter as "a", each figure as "9", the underscore as it stands, all others as a blank."""
-_BEHIND_WORD = re.compile(rb"aaa {0,3}99")
+_BEHIND_WORD = re.compile(rb"aaa[ _]{0,3}99")
 """`_NUMBER` with the end of the word before it, in ASCII that was translated by `_SORTS`."""
 
 
@@ -146,7 +160,6 @@ def _month_to(text: str, at: int) -> bool:
     return likely and _MONTH_BEFORE.search(text[max(0, at - _BEFORE) : at]) is not None
 
 
-_GREGORIAN = datetime(1582, 10, 15, tzinfo=UTC)
 _UNIX = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -160,10 +173,20 @@ class Time(NamedTuple):
     """True where it says the time of day, as stamps do and people's plans seldom do."""
     zone: bool = True
     """False where a time of day says no zone."""
+    kind: str = ""
+    """MONTH_NAMED or MONTH_IN_FIGURES for a whole month, read at its begin; BARE_ID for an id that a hash may look like."""
+
+    @property
+    def month(self) -> bool:
+        return self.kind.startswith(MONTH_NAMED)
 
     def after(self, cut: datetime, slack: timedelta = timedelta()) -> bool:
-        """True where the reading nearest to the cut lies after it: people and systems mostly write of times close by."""
+        """True where the reading nearest to the cut lies after it: people and systems mostly write of times close by. A month
+        lies after it as a whole, in any zone."""
         nearest = self.readings[0] if len(self.readings) == 1 else min(self.readings, key=lambda at: abs(at - cut))
+        if self.kind:
+            slack, horizon = (slack, SOON) if self.kind == BARE_ID else (max(slack, NO_ZONE), HORIZON)
+            return slack < nearest - cut < horizon
         return slack < nearest - cut < HORIZON
 
 
@@ -193,18 +216,16 @@ def times_in(text: str) -> Iterator[Time]:
     for match in _EPOCH.finditer(text):
         if not any(a < match.end() and match.start() < b for a, b in taken):
             yield Time((_UNIX + timedelta(seconds=int(match["s"])),), match.start(), clock=True)
-    for match in _UUID.finditer(text):
-        yield Time((_of_uuid(match[0].replace("-", "")),), match.start(), clock=True)
-    for match in _ULID.finditer(text):
-        millis = 0
-        for c in match[0][:10]:
-            millis = millis * 32 + _CROCKFORD.index(c)
-        yield Time((_UNIX + timedelta(milliseconds=millis),), match.start(), clock=True)
+    for at, start, bare in ids_in(text):
+        yield Time((at,), start, clock=True, kind=BARE_ID if bare else "")
+    for at, start, end, figures in months_in(text, named=named):
+        if not any(a < end and start < b for a, b in taken):
+            yield Time((at,), start, clock=False, kind=MONTH_IN_FIGURES if figures else MONTH_NAMED)
 
 
 def stamps(value: float) -> Iterator[Time]:
     """The instants that a number in a field of times may name: Unix time in any unit, a spreadsheet's serial day, .NET ticks, a
-    Windows file time."""
+    Windows file time, a month."""
     units = [
         (1, _UNIX),
         (1e3, _UNIX),
@@ -214,6 +235,8 @@ def stamps(value: float) -> Iterator[Time]:
         (1e7, datetime(1601, 1, 1, tzinfo=UTC)),
     ]
     units.append((1 / 86400, datetime(1899, 12, 30, tzinfo=UTC)))
+    if 199001 <= value <= 210012 and int(value) == value and 1 <= value % 100 <= 12:  # as 202511
+        yield Time((datetime(int(value) // 100, int(value) % 100, 1, tzinfo=UTC),), 0, clock=False, kind=MONTH_IN_FIGURES)
     for unit, origin in units:
         seconds = value / unit
         if 0 < seconds < 2e11:
@@ -225,21 +248,15 @@ def stamps(value: float) -> Iterator[Time]:
                 yield Time((at,), 0, clock=True)
 
 
-def _of_uuid(text: str) -> datetime:
-    version = text[12]
-    if version == "7":
-        return _UNIX + timedelta(milliseconds=int(text[:12], 16))
-    ticks = text[13:16] + text[8:12] + text[:8] if version == "1" else text[:8] + text[8:12] + text[13:16]
-    return _GREGORIAN + timedelta(microseconds=int(ticks, 16) // 10)
-
-
 def _dated(match: re.Match[str]) -> Time | None:
     parts = match.groupdict()
-    digits = parts["y"].lstrip("'")
+    digits = (parts["y"] or parts.get("y2") or parts["y3"]).lstrip(APOSTROPHES)
     year = int(digits) if len(digits) == 4 else 2000 + int(digits)
     clock = parts.get("clock")
     if match.re is _TWO_DIGITS and int(digits) > 68:
         return None
+    if match.re is _DAY_THEN_NAME and match.start("y2") == match.end("n") and match.string[match.start("n") - 1] in "-/":
+        return None  # "May 13-May17"
     readings: list[date] = []
     for y, m, d in _days(parts, year, either=match.re in (_DAY_FIRST, _TWO_DIGITS), short=match.re is _TWO_DIGITS):
         try:
@@ -265,7 +282,7 @@ def _days(parts: dict[str, str], year: int, *, either: bool, short: bool) -> Ite
         return
     day = int(parts["d"])
     if parts.get("n"):
-        yield year, _MONTHS[parts["n"].casefold()], day
+        yield year, number_of(parts["n"]), day
         return
     month = int(parts["m"])
     yield year, month, day

@@ -55,6 +55,12 @@ def fact_texts(task: TaskSpec) -> list[tuple[str, str]]:
     return [one for path, text in found for one in opened(path, text)]
 
 
+@once
+def question_texts(task: TaskSpec) -> list[tuple[str, str]]:
+    """(path, text) of the recorded questions that the requester's facts answer, and of what is wrapped in them."""
+    return [one for fact in task.requester.facts for one in opened("requester/facts/question", fact.question)]
+
+
 SAID = '{"requester"'
 """How an observation begins that is the requester's own words."""
 
@@ -89,7 +95,7 @@ def shared_texts(data: LeakInput, task: TaskSpec, *, skip: frozenset[str] = froz
     if found is None:
         if len(_shared) > KEPT_TASKS:
             _shared.clear()
-        found = _shared[key] = [(f"rules/{name}", sentence) for name, sentence in rules.sentences]
+        found = _shared[key] = [one for name, sentence in rules.sentences for one in opened(f"rules/{name}", sentence)]
         digests = [(f"policies/{digest[:12]}", digest) for digest in task.policies]
         for config in configs:
             found += config.texts

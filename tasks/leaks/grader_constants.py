@@ -5,36 +5,43 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from schemas.task import TaskSpec
+from tasks.leaks._decode import unwrapped
 from tasks.leaks._literals import coined, holder, plain
 from tasks.leaks._plant import with_content, with_task
 from tasks.leaks._states import Column, Look, Parts
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import Config, Found, configured
 
-_JSON_KEY = re.compile(r'"([\w .-]{3,40})\\?"\s*:')
+_JSON_KEY = re.compile(r'"([\w .-]{3,40})\\*"\s*:')
+_QUOTED_KEY = re.compile(rf"{_JSON_KEY.pattern}|'([\w .-]{{3,40}})'\s*:")
+"""As `_JSON_KEY`, or as Python prints it."""
 _LOWER = bytes(range(256)).lower()
-KEYS = frozenset(
-    (
-        "outcome",
-        "outcome_class",
-        "outcome_code",
-        "expected",
-        "reference_path",
-        "bounds",
-        "g_min",
-        "g_max",
-        "derived_from",
-        "required_by",
-        "solution",
-    )
+SURE = ("expected", "gold", "golden", "correct", "ideal", "oracle")
+"""Words that make of an answer the right one ("expectedOutcome", "gold_answer")."""
+ANSWERS = (
+    *("answer", "answers", "action", "actions", "calls", "class", "code", "decision", "label", "outcome", "outcomes", "path"),
+    *("reply", "resolution", "response", "result", "solution", "steps", "trajectory"),
 )
+AHEAD = ("reply", "resolution", "response", "result", "steps")
+"""Answers that a desk's own records expect: when a case is to be solved, what a failing screen should have shown."""
+_WHOLE = (
+    *("outcome", "outcome_class", "outcome_code", "expected", "bounds", "g_min", "g_max", "derived_from", "required_by"),
+    *("solution", "reference_path", "reference_answer", "reference_outcome", "reference_solution", "reference_trajectory"),
+    *("true_answer", "true_outcome", "target_answer", "target_outcome", "ground_truth", "answer_key", "gold_standard"),
+)
+KEYS = frozenset(
+    (*_WHOLE, *(f"{sure}_{answer}" for sure in SURE for answer in ANSWERS if sure != "expected" or answer not in AHEAD))
+)
+_PARTS = {*SURE, *map(plain, _WHOLE)}
+_HINTS = [part.encode() for part in sorted(_PARTS) if not any(other in part for other in _PARTS - {part})]
+"""Of which each key holds one, as `plain` writes it."""
 SETTINGS = ("weights", "grades", "max_steps", "slice", "world", "canary")
 """Fields of a task that say how it is run, not what it is about."""
 LISTS = ("splits.json", "manifest.json", "stage.json")
@@ -52,7 +59,7 @@ TASKS, LISTED = "tasks.jsonl", "splits.json"
 def run(data: LeakInput) -> list[Finding]:
     found = Found("grader_constants")
     shown = {name.rsplit(".", 1)[1] for name, rule in data.code_book.fields.items() if rule.known_at not in ("post_hoc", "never")}
-    keys = {plain(key) for key in KEYS - shown}
+    keys = {plain(key) for key in KEYS} - {plain(name) for name in shown}
     workflows: dict[str, set[str]] = {}
     for code, about in data.code_book.outcomes.items():
         workflows.setdefault(about.workflow, set()).add(code)
@@ -74,9 +81,10 @@ def run(data: LeakInput) -> list[Finding]:
             if system not in configs:
                 pairs = list(_pairs(system.value))
                 texts = [v for _, v in pairs if isinstance(v, str)]
+                said = {*(key for key, _ in pairs), *(key for text in texts for key in _quoted(text))}
                 configs[system] = (
-                    [v.removeprefix("content:") for v in texts if v.startswith("content:")],
-                    sorted({key for key, _ in pairs if plain(key) in keys}),
+                    list(system.contents),
+                    sorted(key for key in said if plain(key) in keys),
                     [v for v in texts if v in data.code_book.outcomes],
                 )
             contents, names, listed = configs[system]
@@ -97,7 +105,9 @@ def run(data: LeakInput) -> list[Finding]:
             found.add(f"content/{name}", "a key of the grader's", [task.task_id])
         for digest in digests:
             if digest not in held:
-                held[digest] = {key for key, _ in _pairs(data.content(digest)) if plain(key) in keys}
+                pairs = list(_pairs(data.content(digest)))
+                said = {*(key for key, _ in pairs), *(key for _, v in pairs if isinstance(v, str) for key in _quoted(v))}
+                held[digest] = {key for key in said if plain(key) in keys}
             for name in held[digest]:
                 found.add(f"content/{name}", "a key of the grader's", [task.task_id])
     usual = {place: counted.most_common(1)[0][0] for place, counted in orders.items()}
@@ -135,7 +145,6 @@ def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
     def coded(value: str) -> bool:
         return in_text is not None and in_text.search(value) is not None
 
-    names = [key.encode() for key in keys]
     recent: defaultdict[str, deque[tuple[bytes, Told]]] = defaultdict(lambda: deque(maxlen=RECENT))
 
     def told(row: dict[str, bytes]) -> dict[str, Told]:
@@ -143,7 +152,7 @@ def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
         # Most tasks have the same rules and settings: what a field holds alike is looked at once.
         known = {key: next((said for before, said in recent[key] if before == raw), None) for key, raw in row.items()}
         new = [key for key, said in known.items() if said is None]
-        may_name = _may_name(b",".join([b'"%b":%b' % (key.encode(), row[key]) for key in new]), names)
+        may_name = _may_name(b",".join([b'"%b":%b' % (key.encode(), row[key]) for key in new]))
         for key in new:
             raw = row[key]
             named = _keys_in(f'"{key}":{raw.decode()}', keys) if may_name else set[str]()
@@ -196,7 +205,7 @@ def _amounts(data: LeakInput, found: Found) -> None:
         answer = data.answers.get(task.task_id)
         if answer is not None:
             calls = [step.call.arguments for step in answer.reference]
-            values = [v for _, v in _pairs([calls, answer.outcome.answer, [c.fields for c in answer.outcome.changes]])]
+            values = [v for _, v in _plain_pairs([calls, answer.outcome.answer, [c.fields for c in answer.outcome.changes]])]
             numbers[data.held_out(task)] |= {str(v) for v in values if isinstance(v, int) and not isinstance(v, bool) and v > 99}
     telling = numbers[True] - numbers[False]
     for kind, by in sorted(data.forms.items()):
@@ -205,16 +214,16 @@ def _amounts(data: LeakInput, found: Found) -> None:
                 found.add(f"forms/{kind}", "a number that only held-out answers hold", [])
 
 
-def _may_name(raw: bytes, keys: Iterable[bytes]) -> bool:
+def _may_name(raw: bytes) -> bool:
     """False where a text holds none of the grader's keys (in ASCII, as `plain` writes them), however they are spelled: a key of
     JSON is ASCII but for what `_JSON_KEY` allows between, which is taken out here. Another alphabet's letter may count as a small
     or capital one of ours: such texts are left to the pattern."""
-    return not raw.isascii() or any(map(raw.translate(_LOWER, b" ._-").__contains__, keys))
+    return not raw.isascii() or any(map(raw.translate(_LOWER, b" ._-").__contains__, _HINTS))
 
 
 def _keys_in(text: str, keys: set[str]) -> set[str]:
     """The keys of JSON in a text that are the grader's."""
-    if not _may_name(text.encode(), [key.encode() for key in keys]):
+    if not _may_name(text.encode()):
         return set()
     # No key goes over a brace, and many tasks hold the same objects: each is looked at once.
     return {key for part in {*text.split("{")} for key in _JSON_KEY.findall(part) if plain(key) in keys}
@@ -241,15 +250,29 @@ def _beyond(key: str, raw: bytes) -> list[str]:
     return []
 
 
+def _quoted(text: str) -> Iterator[str]:
+    """What stands like a key of JSON in a text, whole or cut off."""
+    if ":" in text:
+        yield from (a or b for a, b in _QUOTED_KEY.findall(text))
+
+
 def _pairs(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """(nearest key, scalar or container) of everything in a JSON value, and in what its texts wrap."""
+    for name, inner in _plain_pairs(value, key):
+        yield name, inner
+        for inside in unwrapped(inner) if isinstance(inner, str) else ():
+            yield from _pairs(inside, name)
+
+
+def _plain_pairs(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
     """(nearest key, scalar or container) of everything in a JSON value."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield str(name), None
-            yield from _pairs(inner, str(name))
+            yield from _plain_pairs(inner, str(name))
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _pairs(inner, key)
+            yield from _plain_pairs(inner, key)
     else:
         yield key, value
 

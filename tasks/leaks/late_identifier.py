@@ -25,7 +25,9 @@ from tasks.leaks._walk import (
     bare,
     fact_texts,
     must_instant,
+    opened,
     prompt_texts,
+    question_texts,
     shared_texts,
     shown_episodes,
 )
@@ -81,6 +83,9 @@ def run(data: LeakInput) -> list[Finding]:
             at = bounds[text] = datetime.max.replace(tzinfo=UTC) if others else max(seen_, default=never)
         return at
 
+    def bound_of_name(name: str) -> datetime:
+        return bound(name) if name.isascii() else datetime.max.replace(tzinfo=UTC)
+
     def named(text: str) -> list[tuple[datetime, str]]:
         """(first sight, identifier) of each identifier in a text."""
         at = tokens.get(text)
@@ -107,22 +112,27 @@ def run(data: LeakInput) -> list[Finding]:
             held += [(first[name], name) for word in _WORD.findall(text) if (name := others.get(word.casefold())) is not None]
         return held
 
+    def called(name: str) -> list[tuple[datetime, str]]:
+        """As `named`, of a key or an id: what it wraps stands in no place of its own."""
+        return named(name) if name.isascii() else [one for _, text in opened("", name) for one in named(text)]
+
     seconds = {name: at.timestamp() for name, at in tokens.items()}
 
     def seen(column: Column) -> Dated[tuple[str, str]] | None:
         """(first sight, (path, identifier)) of the identifiers in a value, and in the keys above it."""
         path = column.path
-        above = [(at, (path, name)) for key in column.inner.split("/") for at, name in named(key)]
+        above = [(at, (path, name)) for key in column.inner.split("/") for at, name in called(key)]
         if column.sort in ("id", "token", "text") or (others and column.sort in TEXTS):
+            look_at, latest_of = (called, bound_of_name) if column.sort == "id" else (named, bound)
 
             def of(text: str) -> list[tuple[datetime, tuple[str, str]]]:
-                return above + [(at, (path, name)) for at, name in named(text)]
+                return above + [(at, (path, name)) for at, name in look_at(text)]
 
             if above or others:
                 return dated(column.different, of)
             # Nearly all are pseudonyms, whose first sight is known.
             known = {text: seconds[text] for text in column.different if text in seconds}
-            rest = {text: at for text in column.different if text not in known and (at := bound(text)) > never}
+            rest = {text: at for text in column.different if text not in known and (at := latest_of(text)) > never}
             return Dated({**known, **{text: at.timestamp() for text, at in rest.items()}}, of)
         if others and column.sort in ("int", "float"):
             return dated(
@@ -136,14 +146,15 @@ def run(data: LeakInput) -> list[Finding]:
 
     cuts = [must_instant(task.started_at, f"{task.task_id}.started_at") for task in data.tasks]
     for task, cut, in_state in zip(data.tasks, cuts, after(data, cuts, seen), strict=True):
-        said = [("opening", name) for name in (task.opening.requester_id, task.opening.requester_name, task.opening.contact)]
-        said += [("opening", task.opening.record.record_id), *prompt_texts(task)]
+        who = (task.opening.requester_id, task.opening.requester_name, task.opening.contact, task.opening.record.record_id)
+        said = [one for name in who for one in (opened("opening", name) if not name.isascii() else (("opening", name),))]
+        said += prompt_texts(task)
         late = {*in_state, *((path, name) for path, text in said if bound(text) > cut for at, name in named(text) if at > cut)}
         # The requester may bring up what is new; what is first seen after the case was closed nobody could tell in it.
         closed = data.closed_at.get(task.task_id)
         if closed is not None:
             end = must_instant(closed, f"{task.task_id}.closed_at")
-            told = [*fact_texts(task), *(("requester/facts/question", fact.question) for fact in task.requester.facts)]
+            told = [*fact_texts(task), *question_texts(task)]
             late |= {(path, name) for path, text in told if bound(text) > end for at, name in named(text) if at > end}
         late |= {(path, name) for at, path, name in shared_names(shared_texts(data, task)) if at > cut}
         for path, name in late:

@@ -4,25 +4,40 @@ Fields that the code book calls planned may lie ahead, and so may the days that 
 people wrote, as a state holds it, a bare day counts only behind a word of handling ("resolved 12.03.2025"), in any other long
 value of a state unless a word of planning stands before it ("due 12.03.2025"), a stamp with a time of day always. In the request,
 and in the requester's answers from the close of the case on, a bare day counts unless a word of planning stands before it or the
-requester, by the records, named that day. A month alone is no time: it may hold the cut itself.
+requester, by the records, named that day. A month counts as a bare day does where it lies after the cut as a whole, and, short
+value or not, only if no word of planning or of an end stands before it ("valid 11/2026").
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
 from schemas.task import TaskSpec
 from tasks.leaks._dated import Dated, after, dated
 from tasks.leaks._decode import apart, disguised
+from tasks.leaks._named import Named, named_in
 from tasks.leaks._plant import with_field
-from tasks.leaks._states import Column, declared_systems, nested, once, state_leaves
-from tasks.leaks._times import HORIZON, NO_ZONE, Time, instant, may_hold_times, stamps, times_in
+from tasks.leaks._states import Column, declared_systems, index_of, nested, once, state_leaves
+from tasks.leaks._time_ids import are_hashes
+from tasks.leaks._times import BARE_ID, HORIZON, MONTH_IN_FIGURES, NO_ZONE, Time, instant, may_hold_times, stamps, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import MESSAGES, Found, Texts, bare, fact_texts, must_instant, prompt_texts, shared_texts, shown_episodes
+from tasks.leaks._walk import (
+    MESSAGES,
+    Found,
+    Texts,
+    bare,
+    fact_texts,
+    must_instant,
+    opened,
+    prompt_texts,
+    shared_texts,
+    shown_episodes,
+)
+from tasks.leaks._whole_months import are_numbers
 
 HANDLED = re.compile(
     r"(?:resolved|closed|solved|refunded|cancell?ed|granted|refused|denied|updated|handled|decided|completed|credited|restored|"
@@ -38,6 +53,12 @@ PLANNED = re.compile(
     re.IGNORECASE,
 )
 """What stands before a day that is still ahead."""
+ENDING = re.compile(
+    r"(?:\b|_)(?:exp(?:iry|ires?|iring|iration)?|valid(?:ity)?|warranty|through|thru|best|end(?:s|ing)?|starts?|starting|renew(?:s|al)|"
+    r"g[üu]ltig|ablauf|garantie|valable|expiration|v[áa]lid[oa]|caduca)(?:[_ ](?:to|in|date|at|on))?[\W_]*$",
+    re.IGNORECASE,
+)
+"""What stands before a month that nobody plans: the end of a card, the begin of a contract."""
 PROSE = 40
 """Characters from which a value of a state is a text that somebody wrote, and not a stamp."""
 STAMP = re.compile(r"(\d(?<![\w-].)\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ)(?![\w.:,+-])")
@@ -52,6 +73,7 @@ def run(data: LeakInput) -> list[Finding]:
     fields = data.code_book.fields
     planned = {name for name, rule in fields.items() if rule.planned_future}
     dated_fields = {name for name, rule in fields.items() if rule.type in ("time", "date")}
+    id_fields = {name for name, rule in fields.items() if rule.type == "id"}
 
     known = data.first_seen
     spoken = {task.opening.record.kind for task in data.tasks}  # a request's own kind: its texts are people's words
@@ -61,17 +83,18 @@ def run(data: LeakInput) -> list[Finding]:
         name, path = f"{column.system}.{column.kind}.{column.field}", column.path
         if name in planned:
             return None
-        above = _latest(path, times_in(column.inner))
+        above = _latest(path, [time for key in _keys(column.inner) for time in _of_name(key)])
         # What is an identity's pseudonym as a whole says no time, though its digits may read as one.
         values = [value for value in column.different if value not in known]
         if column.sort == "id":
-            return dated(values, lambda record_id: _latest(path, times_in(record_id)))
+            return dated(values, lambda record_id: _latest(path, _unnumbered(_of_name(record_id))))
         if column.sort in ("NoneType", "bool"):
             return dated(column.different, lambda _: above) if above else None
         is_stamp, spoken_ = name in dated_fields, column.field == MESSAGES or column.kind in spoken
+        chosen = _unnumbered if name in id_fields else list
 
         def of(value: Any) -> list[tuple[datetime, tuple[str, Time]]]:
-            return above if value in known else above + _latest(path, _times(value, is_stamp=is_stamp, spoken=spoken_))
+            return above if value in known else above + _latest(path, chosen(_times(value, is_stamp=is_stamp, spoken=spoken_)))
 
         seconds = None if above or column.sort != "stamp" else _seconds(values)
         return Dated(seconds, of) if seconds is not None else dated(column.different if above else values, of)
@@ -82,18 +105,26 @@ def run(data: LeakInput) -> list[Finding]:
 
     @once
     def configured_times(texts: Texts) -> list[tuple[str, Time]]:
-        return [(path, time) for path, text in texts if path.startswith("systems/") for time in shared_times(text)]
+        shown = [(path, text) for path, text in texts if path.startswith("systems/")]
+        return [(path, t) for path, text in shown for t in shared_times(text) if not (t.month and _planned(text, t))]
+
+    @cache
+    def doubted(path: str, kind: str) -> bool:
+        """True where the other values of a column say that what reads as a time there is a number or a hash."""
+        columns = [column for column in index_of(data).columns if column.path == path]
+        texts = [value for column in columns for value in column.different if isinstance(value, str)]
+        return are_hashes(texts) if kind == BARE_ID else kind == MONTH_IN_FIGURES and are_numbers(texts)
 
     cuts = [must_instant(task.started_at, f"{task.task_id}.started_at") for task in data.tasks]
     for task, cut, late in zip(data.tasks, cuts, after(data, cuts, times), strict=True):
         for path, time in late:
-            if time.after(cut):
+            if time.after(cut) and not doubted(path, time.kind):
                 found.add(path, "a time after the cut", [task.task_id])
         if must_instant(task.opening.received_at, f"{task.task_id}.received_at") > cut:
             found.add("opening/received_at", "a time after the cut", [task.task_id])
         closed = data.closed_at.get(task.task_id)
         end = must_instant(closed, f"{task.task_id}.closed_at") if closed is not None else cut
-        named: set[date] | None = None
+        named: Named | None = None
         for path, text in (*prompt_texts(task), *fact_texts(task)):
             # The requester's answers are later words by nature; what they may not hold are stamps of the handling.
             for time in shared_times(text):
@@ -102,16 +133,16 @@ def run(data: LeakInput) -> list[Finding]:
                 if stamped or (time.after(cut) and _handled(text, time)):
                     found.add(path, "a time after the cut", [task.task_id])
                 elif time.after(cut if opening else max(cut, end), NO_ZONE) and not _planned(text, time):
-                    if named is None:
-                        turns = data.requester_turns.get(task.task_id, ())
-                        named = {at.date() for turn in turns for said in times_in(turn) for at in said.readings}
-                    if named.isdisjoint(at.date() for at in time.readings):
-                        found.add(path, "a day after the cut that the requester, by the records, did not name", [task.task_id])
+                    named = named or named_in(data.requester_turns.get(task.task_id, ()))
+                    if not named.holds(time):
+                        span = "month" if time.month else "day"
+                        what = f"a {span} after the cut that the requester, by the records, did not name"
+                        found.add(path, what, [task.task_id])
         for path, time in configured_times(shared_texts(data, task, skip=declared_systems(task))):
             if time.after(cut):
                 found.add(path, "a time after the cut", [task.task_id])
         for name in data.file_times.get(task.task_id, ()):
-            if any(time.after(cut) for time in times_in(name)):
+            if any(time.after(cut) for time in _of_name(name)):
                 found.add("files", "a file's name says a time after the cut", [task.task_id])
     _episodes(data, planned, found)
     return found.findings()
@@ -130,7 +161,7 @@ def _episodes(data: LeakInput, planned: set[str], found: Found) -> None:
             if late is None:
                 late = hidden or any(time.after(cut, slack) for time in times_in(text))
             if late and any(
-                time.after(cut, slack) and (time.clock or _handled(value, time) or len(value) < PROSE)
+                time.after(cut, slack) and _counts(value, time, spoken=True)
                 for value, time in _unplanned(text, keys, data.first_seen)
             ):
                 found.add("trajectories/observations", "a time after the cut", [task.task_id])
@@ -162,6 +193,21 @@ def _unplanned(text: str, keys: set[str], known: Mapping[str, str]) -> Iterator[
                 yield from ((said, time) for time in times_in(said))
 
 
+def _keys(inner: str) -> Iterable[str]:
+    """The path below a field, and each key of it: a day in a key may hold the path's own mark."""
+    return dict.fromkeys((inner, *inner.split("/")))
+
+
+def _of_name(name: str) -> list[Time]:
+    """The times that a key, an id or a file's name says, in any dress."""
+    return [time for _, text in opened("", name) for time in times_in(text)]
+
+
+def _unnumbered(times: Iterable[Time]) -> list[Time]:
+    """Those that are no month in figures: an id of that form is the number of something in its year."""
+    return [time for time in times if time.kind != MONTH_IN_FIGURES]
+
+
 def _latest(path: str, times: Iterable[Time]) -> list[tuple[datetime, tuple[str, Time]]]:
     return [(max(time.readings), (path, time)) for time in times]
 
@@ -190,12 +236,22 @@ def _times(value: Any, *, is_stamp: bool, spoken: bool) -> list[Time]:
             return [Time((whole,), 0, clock=True)]
         if is_stamp and re.fullmatch(r"\s*\d+(?:\.\d+)?\s*", text):
             return list(stamps(float(text)))
-    return [t for t in times_in(text) if len(text) < PROSE or t.clock or _handled(text, t) or not (spoken or _planned(text, t))]
+    return [t for t in times_in(text) if _counts(text, t, spoken=spoken)]
+
+
+def _counts(text: str, time: Time, *, spoken: bool) -> bool:
+    """True where a time in a value is one of its own and not of a plan."""
+    if time.clock or _handled(text, time):
+        return True
+    if time.month and _planned(text, time):
+        return False
+    return len(text) < PROSE or not (spoken or _planned(text, time))
 
 
 def _planned(text: str, time: Time) -> bool:
     """True where the words before the time say that it is ahead."""
-    return PLANNED.search(text[max(0, time.start - 25) : time.start]) is not None
+    before = text[max(0, time.start - 25) : time.start]
+    return PLANNED.search(before) is not None or (time.month and ENDING.search(before) is not None)
 
 
 def _handled(text: str, time: Time) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from schemas.task import Answer
 from tasks.leaks import LeakInput
-from tests.plants._edit import choose, code_of, later, line_of, sides, stamp
+from tests.plants._edit import Edit, choose, code_of, later, line_of, sides, stamp
 from tests.plants._planted import Plant, Planted, UnplantableError
 from tests.plants._words import resolution
 
@@ -98,6 +98,27 @@ def manifest_codes(data: LeakInput, rng: Random) -> Planted:
     manifest = json.loads(data.files[name])
     manifest["expected"] = {t.task_id: code_of(data, t.task_id) for t in data.tasks if t.slice != "train"}
     return Planted(replace(data, files={**data.files, name: json.dumps(manifest)}), where=(name,))
+
+
+def _config(change: Callable[[Answer], Any]) -> Callable[[LeakInput, Random], Planted]:
+    """What configures a tool of one task gets a text or a list more. The values say nothing that other checks look for."""
+
+    def make(data: LeakInput, rng: Random) -> Planted:
+        task = choose(data, rng, lambda t: bool(t.systems))
+        first, *rest = task.systems
+        config = {**first.config, "notes": change(data.answers[task.task_id])}
+        edit = Edit(data).task(task.task_id, systems=(first.model_copy(update={"config": config}), *rest))
+        return Planted(edit.done(), (task.task_id,))
+
+    return make
+
+
+def _camel(answer: Answer) -> Any:
+    return [{"expectedOutcome": len(answer.outcome.code)}]
+
+
+def _in_text(answer: Answer) -> Any:
+    return "Looks it up. " + json.dumps({"goldAnswer": {"steps": len(answer.reference)}})
 
 
 def _with_form(data: LeakInput, code: str, text: str) -> LeakInput:
@@ -203,6 +224,15 @@ PLANTS = (
     Plant("grader_manifest", SECTION, "codes of the held-out tasks in the held-out manifest", manifest_codes),
     Plant("grader_amounts", SECTION, "a form of message with the amounts of a held-out reference", amounts),
     Plant("grader_episode", SECTION, "a held-out task among the episodes to imitate", episode_held_out),
+    Plant(
+        "grader_config_camel",
+        SECTION,
+        "the grader's outcome under a name in camelCase in a tool's configuration",
+        _config(_camel),
+    ),
+    Plant(
+        "grader_config_text", SECTION, "the grader's answer in JSON inside a text of a tool's configuration", _config(_in_text)
+    ),
     Plant("form_text", FITTED, "a form of message in the words of a held-out case", form_of_held_out),
     Plant("form_identifier", FITTED, "a form of message names a held-out case", form_identifier),
     Plant("episode_code", "outcome field", "a tool's answer in a training episode holds the outcome", _episode(_shows_code)),

@@ -37,6 +37,10 @@ def _after_close(data: LeakInput, rng: Random) -> tuple[TaskSpec, str]:
     raise UnplantableError("no identifier comes after the end of a case")
 
 
+ALIKE = str.maketrans("ACEOPTX0123456789-", "АСЕОРТХ０１２３４５６７８９\u2011")
+"""Cyrillic letters, figures of full width and a hyphen that no line breaks at."""
+
+
 def _opening(form: str) -> Callable[[LeakInput, Random], Planted]:
     def make(data: LeakInput, rng: Random) -> Planted:
         task, token = _late(data, rng)
@@ -56,6 +60,22 @@ def row_key(data: LeakInput, rng: Random) -> Planted:
     task, token = _late(data, rng)
     _, (system, kind, _) = task_and_row(data, rng)
     return Planted(Edit(data).rows(task.task_id, {system: {kind: {token: {}}}}).done(), (task.task_id,))
+
+
+def row_key_alike(data: LeakInput, rng: Random) -> Planted:
+    """As `row_key`, in letters and figures that look the same."""
+    task, token = _late(data, rng)
+    _, (system, kind, _) = task_and_row(data, rng)
+    return Planted(Edit(data).rows(task.task_id, {system: {kind: {token.translate(ALIKE): {}}}}).done(), (task.task_id,))
+
+
+def nested_key_alike(data: LeakInput, rng: Random) -> Planted:
+    task, token = _late(data, rng)
+    system, kind, rid = own(task)
+    edit = Edit(data).declare(f"{system}.{kind}.index", "json")
+    return Planted(
+        edit.field(task.task_id, (system, kind, rid), "index", {"by_id": {token.translate(ALIKE): 1}}).done(), (task.task_id,)
+    )
 
 
 def id_field(data: LeakInput, rng: Random) -> Planted:
@@ -156,6 +176,10 @@ PLANTS = (
     ),
     Plant("id_subject", SECTION, "in the subject", subject),
     Plant("id_row_key", SECTION, "as the id of an empty row of the state", row_key),
+    Plant("id_row_key_alike", SECTION, "as the id of an empty row, in letters and figures that look alike", row_key_alike),
+    Plant(
+        "id_nested_key_alike", SECTION, "as a key of a nested object, in letters and figures that look alike", nested_key_alike
+    ),
     Plant("id_field", SECTION, "in an id field of the own record", id_field),
     Plant("id_list", SECTION, "in a list of links, nested", id_list),
     Plant("id_nested_key", SECTION, "as a key of a nested object", provenance_free_list),

@@ -29,6 +29,15 @@ def _ulid(moment: datetime) -> str:
     return text + "7ZK2M4Q8XW0VHD3R"
 
 
+def _uuid7(moment: datetime) -> str:
+    return f"{int(moment.timestamp() * 1000):012x}7d3e9b41c0de5a7f2b68"
+
+
+def _month(form: str) -> Callable[[datetime], str]:
+    """The month after the moment's own: the cut may lie in that one."""
+    return lambda moment: (moment + timedelta(days=32)).strftime(form)
+
+
 def _local(moment: datetime, hours: float) -> datetime:
     return moment.astimezone(timezone(timedelta(hours=hours)))
 
@@ -60,6 +69,17 @@ FORMATS: dict[str, tuple[str, Callable[[datetime], Any]]] = {
     "uk_short": ("English short month", lambda m: m.strftime("%d-%b-%Y")),
     "french_words": ("French, month in words", lambda m: f"le {m.day} {FR[m.month - 1]} {m.year} à {m:%H}h{m:%M}"),
     "ulid": ("in the head of a ULID", _ulid),
+    "ulid_lower": ("in the head of a ULID in small letters", lambda m: _ulid(m).lower()),
+    "ulid_prefixed": ("in the head of a ULID in small letters behind a prefix", lambda m: f"evt_{_ulid(m).lower()}"),
+    "uuid7_bare": ("in a UUID of version 7 without hyphens", _uuid7),
+    "month_iso": ("the next month, as ISO 8601", _month("%Y-%m")),
+    "month_words": ("the next month in words", _month("in %b %Y")),
+    "month_slash": ("the next month with a slash", _month("%m/%Y")),
+    "glued": ("day, short month and year glued together", lambda m: m.strftime("%d%b%Y")),
+    "glued_short": ("day, short month and two digits of the year glued together", lambda m: m.strftime("%d%b%y").upper()),
+    "apostrophe": ("US short month and two digits of the year behind an apostrophe", lambda m: m.strftime("%b %d, '%y")),
+    "full_width": ("ISO day in letters of full width", lambda m: "".join(chr(ord(c) + 0xFEE0) for c in f"{m:%Y-%m-%d}")),
+    "arabic": ("ISO day in Arabic figures", lambda m: "".join(chr(ord(c) + 0x630) if c != "-" else c for c in f"{m:%Y-%m-%d}")),
     "file_stamp": ("in the name of a file", lambda m: f"export_{m:%Y%m%d}_{m:%H%M}.csv"),
 }
 SURE_DAY = {"us_slashes", "us_ordinal"}
@@ -185,6 +205,14 @@ def in_fact_value(data: LeakInput, rng: Random) -> Planted:
     return Planted(Edit(data).fact(task.task_id, fact).done(), (task.task_id,))
 
 
+def in_fact_month(data: LeakInput, rng: Random) -> Planted:
+    """A month that begins after the case was closed."""
+    task = choose(data, rng)
+    month = (when(data.closed_at.get(task.task_id, task.started_at)) + timedelta(days=34)).strftime("%B %Y")
+    fact = Fact(id="f98", slots=("reminder",), question="Did anybody remind you?", answer=f"Yes, a letter of {month} did.")
+    return Planted(Edit(data).fact(task.task_id, fact).done(), (task.task_id,))
+
+
 def in_policy(data: LeakInput, rng: Random) -> Planted:
     """A clause with a note that was added after the request came."""
     task = choose(data, rng, lambda t: bool(t.policies))
@@ -227,6 +255,11 @@ PLANTS = (
     Plant("time_received", SECTION, "the opening's own time of receipt lies after the start", received_late),
     Plant("time_fact", SECTION, "date in the words of a requester's fact", in_fact),
     Plant("time_fact_value", SECTION, "day as the value of a requester's fact", in_fact_value),
+    Plant(
+        "time_opening_month", SECTION, "the next month in words inside the prose of the opening", _opening("month_words", "text")
+    ),
+    Plant("time_subject_glued", SECTION, "day, short month and year glued together in the subject", _opening("glued", "subject")),
+    Plant("time_fact_month", SECTION, "month after the close in the words of a requester's fact", in_fact_month),
     Plant("time_policy", SECTION, "date of a later rewording inside a policy's clause", in_policy),
     Plant("time_config", SECTION, "later snapshot time in a system's configuration", in_config),
 )

@@ -14,8 +14,10 @@ from tasks.leaks._decode import disguised, may_wrap
 from tasks.leaks._literals import coined, holder, plain
 from tasks.leaks._plant import with_field, with_task
 from tasks.leaks._states import tokens_in
+from tasks.leaks._time_ids import ids_in
 from tasks.leaks._times import may_hold_times
 from tasks.leaks._walk import must_instant
+from tasks.leaks._whole_months import months_in
 from tasks.leaks.late_identifier import _alone
 from tests.unit.tasks.leak_inputs import leak_input
 
@@ -23,6 +25,18 @@ LEAKS = load_plugins("tasks.leaks", "LEAK", Leak)
 SMALL = leak_input(tasks=40)
 PIECES = (
     *("2025", "19", "20", "1", "2", "9", "0", "12", "31", "-", "/", ".", "'", " ", "\n", "_", "T", "Z", "x", "+", "24. Dec"),
+    *(
+        "14Nov",
+        "14_Nov_23",
+        "\u201925",
+        "23:15",
+        "1f15f0325dd56980",
+        "8f00",
+        "11f1",
+        "019e8bb377187a4c",
+        "01kt5v6xrr7zk2m4q8xw0vhd3r",
+        "11/",
+    ),
     *("january", "März", "mÄrz", "Sept", "1700000000", "ab12", "4e5f-1abc-8def-", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "٣", "²", "ſ"),
     *("refund", "Granted", "REFUND", "granted", "x9)", "A1", "credit", "\\u005f", "%5F", "&amp;", "{", "[", "é", "\u2010"),
     *("ORDER_1A2B3C4D", "1a2b3c4d", "deadbeef", "abcdefgh", "ABCDEFGH", "PERSON_66517119_FIRST", "\ud800", "ı"),
@@ -46,6 +60,15 @@ def test_no_text_that_a_pattern_of_times_reads_is_passed_over() -> None:
             times._month_before(text, number.start()) for number in times._NUMBER.finditer(text)
         )
         assert may_hold_times(text) == slow, text
+
+
+def test_no_text_that_holds_a_day_in_words_a_month_or_an_id_made_of_a_time_is_passed_over() -> None:
+    passed_over = [text for text in texts() if not may_hold_times(text)]
+    for text in passed_over:
+        assert not any(pattern.search(text) for pattern in times._PATTERNS if "n" in pattern.groupindex), text
+        assert not list(months_in(text, named=True)), text
+        assert not list(ids_in(text)), text
+    assert len(passed_over) > 1000
 
 
 def test_what_may_hold_something_inside_is_told_as_the_patterns_tell_it() -> None:

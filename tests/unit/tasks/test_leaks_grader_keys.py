@@ -1,0 +1,100 @@
+"""Leak checks: names under which a grader's answers could be found, however spelled and wrapped, in what configures a tool."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from schemas.records import FieldRule
+from schemas.task import SystemRef
+from tasks.leaks import LeakInput, run_check
+from tasks.leaks._plant import with_content, with_field, with_task
+from tasks.leaks.grader_constants import _HINTS, KEYS, LEAK
+from tests.unit.tasks.leak_inputs import leak_input
+
+SMALL = leak_input(tasks=40)
+NAMES = (
+    *("expectedOutcome", "expected_outcome", "ExpectedAnswer", "goldAnswer", "gold-label", "correctAction", "groundTruth"),
+    *("answerKey", "trueOutcome", "referenceTrajectory", "outcomeCode", "gMax", "requiredBy"),
+)
+
+
+def failed(data: LeakInput) -> list[str]:
+    findings = run_check(LEAK, data)
+    assert "could_not_run" not in {f.verdict for f in findings}
+    return [f.path for f in findings if f.verdict == "failed"]
+
+
+def configured(config: dict[str, Any], data: LeakInput = SMALL) -> LeakInput:
+    tool = SystemRef(name="desk", plugin="helpdesk", config=config)
+    return with_task(data, 0, lambda task: task.model_copy(update={"systems": (*task.systems, tool)}))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_key_of_the_graders_is_found_in_a_tools_configuration_however_spelled_and_wrapped(name: str) -> None:
+    text = json.dumps({"about": {name: "x"}})
+    place = [f"systems/desk/config/{name}"]
+    configs: tuple[dict[str, Any], ...] = (
+        {name: "x"},
+        {"tools": [{"meta": {name: {}}}]},
+        {"description": text},
+        {"description": f"Closes a case. {text} Ask first."},
+        {"description": json.dumps(json.dumps({"inner": text}))},
+        {"description": text[:-4]},
+        {"description": str({"about": {name: "x"}})},
+        {"tools": [{"default": json.dumps([{name: None}])}]},
+    )
+    for config in configs:
+        assert failed(configured(config)) == place, config
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_key_of_the_graders_is_found_in_what_a_configuration_names_in_a_state_and_in_a_list(name: str) -> None:
+    text = json.dumps({name: "x"})
+    data, digest = with_content(SMALL, {"tools": [{"description": text}]})
+    assert failed(configured({"declarations": f"content:{digest}"}, data)) == [f"content/{name}"]
+    assert failed(with_field(SMALL, 0, "orders", "order", "note", text)) == [f"content/{name}"]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {
+            "expected_delivery": "x",
+            "correct_address": "x",
+            "gold": True,
+            "golden_hour": 1,
+            "reference": "x",
+            "reference_code": "x",
+        },
+        {"description": json.dumps({"expected_result": "x", "expected_resolution": "x", "target_date": "x", "true": 1})},
+        {"description": "The expected outcome is a refund: say so. Gold answer, correct code; {not json}, 'ideal'"},
+        {"description": "{'label': 'Expected outcome', 'type': 'text'}", "x": json.dumps({"type": "expectedOutcome"})},
+    ],
+)
+def test_words_that_a_desk_uses_itself_are_no_keys_of_the_graders(config: dict[str, Any]) -> None:
+    assert failed(configured(config)) == []
+
+
+def test_a_field_that_the_code_book_shows_is_no_key_of_the_graders() -> None:
+    fields = {**SMALL.code_book.fields, "orders.order.expected_action": FieldRule(type="text")}
+    book = SMALL.code_book.model_copy(update={"fields": fields})
+    config = {"description": json.dumps({"expectedAction": "x"})}
+    assert failed(configured(config)) == ["systems/desk/config/expectedAction"]
+    assert failed(configured(config, replace(SMALL, code_book=book))) == []
+
+
+def test_the_right_code_alone_in_json_inside_a_text_gives_it_away() -> None:
+    code = SMALL.answers[SMALL.tasks[0].task_id].outcome.code
+    workflow = SMALL.tasks[0].workflow
+    every = [c for c, about in SMALL.code_book.outcomes.items() if about.workflow == workflow]
+    assert failed(configured({"schema": json.dumps({"enum": [code]})})) == ["systems/desk/config"]
+    assert failed(configured({"schema": json.dumps({"enum": every})})) == []
+
+
+def test_each_key_holds_one_of_the_words_by_which_rows_are_looked_at() -> None:
+    for key in KEYS:
+        assert any(hint in key.replace("_", "").encode() for hint in _HINTS), key
