@@ -7,6 +7,7 @@ policy) and 6 held-out ones of another organisation. Same bytes on every call.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -403,12 +404,19 @@ def _task(
 
 
 def build_taskset(
-    folder: Path, *, name: str = "small", cases: tuple[str, ...] = (), bystanders: int = 3, moved: Mapping[str, str] | None = None
+    folder: Path,
+    *,
+    name: str = "small",
+    cases: tuple[str, ...] = (),
+    bystanders: int = 3,
+    moved: Mapping[str, str] | None = None,
+    organisations: int = 0,
 ) -> Path:
     """Writes a valid task set into `folder` (both sides, contents, certificates, manifests) and returns it.
 
     `cases` keeps only the training cases of those keys; no task is about the `bystanders` (customers of about ten rows each);
-    `moved` puts single tasks on another side (task id -> side), as two builds apart from each other may.
+    `moved` puts single tasks on another side (task id -> side), as two builds apart from each other may. `organisations` above 0
+    adds so many to either side, each with all of the cases under ids of its own: a set that is large enough to learn from.
     `schemas.taskset.open_taskset(folder, "train")` opens the result.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -423,6 +431,10 @@ def build_taskset(
             sides["train"].append(_task(case, token("ORG", "seen"), content, shared, name, "train"))
         if case.key in HELD_OUT:
             sides["heldout"].append(_task(case, token("ORG", "unseen"), content, shared, name, "heldout"))
+    for number, side in itertools.product(range(organisations), sides):
+        organisation = token("ORG", side, str(number))
+        added = [_task(case, organisation, content, shared, f"{name}-{number}", side) for case in all_cases()]
+        sides[side] += [(task.model_copy(update={"taskset": name}), answer) for task, answer in added]
     for task_id, there in (moved or {}).items():
         task, answer = next(pair for pairs in sides.values() for pair in pairs if pair[0].task_id == task_id)
         sides = {side: [pair for pair in pairs if pair[0].task_id != task_id] for side, pairs in sides.items()}

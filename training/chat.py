@@ -238,7 +238,8 @@ def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, t
     has shown before, by key."""
     named = [f"k:{key}"] if key else []
     if value is None or isinstance(value, bool):
-        return [*named, *coded_symbols(json.dumps(value), memory, vocabulary)]
+        barred = [] if value is None else memory.limits.of_code(key, value)
+        return [*named, *coded_symbols(json.dumps(value), memory, vocabulary), *known_marks(barred, vocabulary)]
     if isinstance(value, int | float):
         if key.endswith("_minor") and isinstance(value, int):
             return [*named, *amount_symbols(value, memory, vocabulary)]
@@ -254,7 +255,8 @@ def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, t
     found = memory.limits.of_value(key, value, memory.shown, vocabulary)
     said = found if not found or not vocabulary.made or found[0] in vocabulary else []
     read = coded_symbols if key and CODED.fullmatch(value) else words
-    return [*named, *read(value, memory, vocabulary), *said]
+    barred = known_marks(memory.limits.of_code(key, value), vocabulary)
+    return [*named, *read(value, memory, vocabulary), *said, *barred]
 
 
 def time_marks(key: str, text: str, memory: Memory, times: Mapping[str, datetime]) -> list[str]:

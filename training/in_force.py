@@ -5,6 +5,7 @@ few hundred episodes, is spared the arithmetic: where an observation shows what 
 
 - the value that a table goes by (tier: gold): what the table says for it, and which amounts shown so far are above or within;
 - an amount shown after that: above or within what the table said;
+- the value of a field under which an act is forbidden (status: packed), in the version in force: whether it is one of those;
 - a time: above or within the days that a rule gives it, from it to the episode's now, or from when it was due.
 
 A list of a rule that differs between training tasks (statuses in which nothing is cancelled any more) stands in the opening. What
@@ -18,12 +19,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from rewards.values import same
 from schemas.task import RuleRef, TaskSpec
 from training.tokens import Vocabulary, coded
 
 PLACE = "rules"
 """First part of the path of a list that a rule holds."""
-ABOVE, WITHIN, TABLE = "above:", "within:", "table:"
+ABOVE, WITHIN, TABLE, BARRED, FREE = "above:", "within:", "table:", "barred:", "free:"
 """Beginnings of marks; behind them stands the rule."""
 AMOUNT = "@AMOUNT_"
 """Beginning of an amount's slot."""
@@ -51,11 +53,21 @@ class Days:
 
 
 @dataclass(frozen=True, slots=True)
+class Bar:
+    """Values of a field under which an act is forbidden."""
+
+    rule: str
+    field: str
+    values: tuple[str | int | bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class InForce:
     """What a task's rules compare."""
 
     tables: tuple[Table, ...] = ()
     days: tuple[Days, ...] = ()
+    bars: tuple[Bar, ...] = ()
     lists: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """(path, texts)."""
 
@@ -83,6 +95,11 @@ class Limits:
                 out += [f"{WITHIN}{table.rule}", *(slot for slot, amount in amounts.items() if amount <= limit)]
         return out
 
+    def of_code(self, key: str, value: str | bool) -> list[str]:
+        """Marks behind the value of a coded field; letter case counts as the rule has it (it does not)."""
+        bars = [bar for bar in self.rules.bars if bar.field == key]
+        return [f"{BARRED if any(same(value, bad) for bad in bar.values) else FREE}{bar.rule}" for bar in bars]
+
     def of_amount(self, amount: int) -> list[str]:
         return [f"{ABOVE if amount > limit else WITHIN}{rule}" for rule, limit in self.bounds.items()]
 
@@ -101,7 +118,7 @@ class Limits:
 
 def in_force(task: TaskSpec) -> InForce:
     """What the rules of a task compare, in their order. A rule that compares nothing of this kind gives nothing."""
-    tables, days, lists = [], [], []
+    tables, days, bars, lists = [], [], [], []
     for rule in task.rules:
         given = rule.parameters
         name = f"{rule.document or rule.id} {rule.clause or ''} {rule.rule} {given.get('tool', '')}"
@@ -118,8 +135,10 @@ def in_force(task: TaskSpec) -> InForce:
                 days.append(Days(name, last(given["due"]), last(given["came"]), given["days"]))
             elif isinstance(given.get("rows"), dict) and isinstance(given["rows"].get("time"), str):
                 days.append(Days(name, given["rows"]["time"], None, given["days"]))
+        if isinstance(given.get("state"), dict) and isinstance(given.get("values"), list):
+            bars.append(Bar(name, last(given["state"]), tuple(given["values"])))
         lists += [(f"{PLACE}/{name}/{path}", texts) for path, texts in _lists(rule)]
-    return InForce(tuple(tables), tuple(days), tuple(lists))
+    return InForce(tuple(tables), tuple(days), tuple(bars), tuple(lists))
 
 
 def last(lookup: Mapping[str, Any]) -> str:
@@ -156,8 +175,9 @@ def varying(rules: InForce, vocabulary: Vocabulary) -> list[str]:
 def marks(rules: InForce) -> set[str]:
     """Every mark that an episode under these rules may hold."""
     compared = [*(d.rule for d in rules.days), *(t.rule for t in rules.tables if t.bound)]
-    return {f"{side}{rule}" for rule in compared for side in (ABOVE, WITHIN)} | {f"{TABLE}{t.rule}" for t in rules.tables}
+    found = {f"{side}{rule}" for rule in compared for side in (ABOVE, WITHIN)} | {f"{TABLE}{t.rule}" for t in rules.tables}
+    return found | {f"{side}{bar.rule}" for bar in rules.bars for side in (BARRED, FREE)}
 
 
 def is_mark(symbol: str) -> bool:
-    return symbol.startswith((ABOVE, WITHIN, TABLE))
+    return symbol.startswith((ABOVE, WITHIN, TABLE, BARRED, FREE))

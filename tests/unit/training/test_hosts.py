@@ -37,6 +37,7 @@ def test_a_lost_actors_episodes_are_played_again_and_are_the_same(
     tmp_path: Path,
 ) -> None:
     import ray
+
     codec = make_codec(config, vocabulary)
     codec.save(tmp_path)
     jobs = [(task, 0) for task in sorted(taskset.tasks)[:4]]
@@ -81,6 +82,7 @@ def test_hosts_need_an_engine_and_ray(config: Config, taskset: TaskSet, tmp_path
 @pytest.mark.filterwarnings("ignore")
 def test_a_run_on_actors_is_the_run_of_one_process(config: Config, server: State) -> None:  # noqa: F811
     import ray
+
     alone = ppo.train(dataclasses.replace(config, run="no-actors"))
     server.model, server.loaded = AutoModelForCausalLM.from_pretrained(config.model).eval(), []
     try:

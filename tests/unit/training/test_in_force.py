@@ -30,6 +30,7 @@ def rule(name: str, tool: str = "create_refund", **parameters: Any) -> RuleRef:
 APPROVAL = rule("approval", argument="amount_minor", about="order_id", by=TIER, above={"gold": 15000, "standard": 8000})
 WINDOW = rule("window", days=21, since={**ORDER, "field": "delivered_at"})
 OVERDUE = rule("overdue", days=3, due={**ORDER, "field": "promised_at"}, came={**ORDER, "field": "delivered_at"})
+CANCEL = rule("forbidden", "cancel_order", state={**ORDER, "field": "status"}, values=["packed", "shipped"])
 CREDIT = rule(
     "exact", "grant_credit", argument="amount_minor", by={**TIER, "then": None, "field": "tier"}, amounts={"gold": 2500}
 )
@@ -102,6 +103,19 @@ def test_a_delay_is_marked_behind_the_later_of_the_two_times_whichever_it_is(
 def test_times_of_two_records_are_not_compared(taskset: TaskSet) -> None:
     rows = {"lines": [{"promised_at": "2025-03-10T09:00:00Z"}, {"delivered_at": "2025-03-20T09:00:00Z"}]}
     assert marked(shown(under(taskset, OVERDUE), rows)) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "side"), [("packed", "barred"), ("Packed", "barred"), ("placed", "free"), ("unpacked", "free")]
+)
+def test_a_value_under_which_the_version_in_force_forbids_an_act_is_marked(taskset: TaskSet, status: str, side: str) -> None:
+    assert marked(shown(under(taskset, CANCEL), {"status": status})) == [f"{side}:refunds"]
+
+
+def test_true_and_false_are_marked_and_an_absent_value_is_not(taskset: TaskSet) -> None:
+    final = rule("forbidden", "create_exchange", state={**ORDER, "field": "final_sale"}, values=[True])
+    sides = [marked(shown(under(taskset, final), {"final_sale": value})) for value in (True, False, None, 1)]
+    assert sides == [["barred:refunds"], ["free:refunds"], [], []]
 
 
 def test_no_such_day_is_no_time(taskset: TaskSet) -> None:
