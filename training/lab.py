@@ -159,6 +159,25 @@ def new_optimizer(config: Config, policy: Policy) -> torch.optim.AdamW:
     return torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-8, weight_decay=0.0, foreach=many)
 
 
+LOWEST = 0.1
+"""Of a learning rate, what `--anneal` leaves of it in the last iteration."""
+
+
+def rate_share(iteration: int, iterations: int, anneal: float) -> float:
+    """What is left of a learning rate in an iteration (from 0): 1 up to the last share `anneal` of them, then down in a line to
+    LOWEST."""
+    over = anneal * iterations
+    behind = iteration + 1 - (iterations - over)
+    return 1.0 if behind <= 0 else 1.0 - (1.0 - LOWEST) * behind / over
+
+
+def set_rates(lab: Lab, iteration: int) -> None:
+    """The learning rates of an iteration: of its number alone, so a run that goes on has those of one that was never broken."""
+    share = rate_share(iteration, lab.config.iterations, lab.config.anneal)
+    for group, rate in zip(lab.optimizer.param_groups, (lab.config.lr, lab.config.value_lr), strict=True):
+        group["lr"] = rate * share
+
+
 def in_shards(lab: Lab) -> None:
     """Cuts policy, reference and optimizer state in pieces over the processes. No process may be ahead of the others."""
     device = lab.policy.device

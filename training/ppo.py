@@ -42,7 +42,7 @@ from training.demonstrations import Demonstrator
 from training.engine_rollout import play_by
 from training.gae import gae, group_baseline, length_adaptive_lambda, terminal_only, turn_gae
 from training.judges import open_judge, refuse_learnt_from
-from training.lab import Lab, in_shards, prepare, references, resume, run_folder, save, say, start_over, validated
+from training.lab import Lab, in_shards, prepare, references, resume, run_folder, save, say, set_rates, start_over, validated
 from training.made import opened
 from training.passed import require_passed
 from training.policy import collate, microbatches, score
@@ -98,6 +98,7 @@ def run(config: Config, folder: Path, taskset: TaskSet, grader: Grader | None = 
     opened(lab, done)
     step = supervised(lab) if config.control == "supervised" else iterate
     for iteration in range(done, config.iterations):
+        set_rates(lab, iteration)
         row = step(lab, iteration)
         lab.log.append(row)
         say(config, summary_line(row))
