@@ -13,9 +13,10 @@ from schemas.errors import StageError
 LEAST: Mapping[str, float] = {
     "seed": 0, "threads": 1, "width": 2, "layers": 1, "heads": 1, "context": 32, "min_count": 1, "warm_epochs": 0,
     "warm_batch": 1, "warm_lr": 0, "iterations": 0, "episodes": 1, "minibatch": 1, "microbatch": 1, "epochs": 1, "lr": 0,
-    "value_lr": 0, "anneal": 0, "gamma": 0, "lambda_pi": 0, "lambda_v": 0, "adaptive_alpha": 0, "samples_per_task": 1, "clip_low": 0,
-    "replay": 0, "replay_old": 0, "clip_high": 0, "dual_clip": 0, "value_clip": 0, "value_weight": 0, "entropy": 0, "kl_warm": 0,
-    "kl_stop": 0, "value_warmup": 0, "grad_clip": 1e-9, "temperature": 1e-3, "eval_every": 0, "save_every": 1,
+    "value_lr": 0, "anneal": 0, "gamma": 0, "lambda_pi": 0, "lambda_v": 0, "adaptive_alpha": 0, "samples_per_task": 1,
+    "clip_low": 0, "replay": 0, "replay_old": 0, "clip_high": 0, "dual_clip": 0, "value_clip": 0, "value_weight": 0,
+    "entropy": 0, "kl_warm": 0, "kl_stop": 0, "value_warmup": 0, "grad_clip": 1e-9, "temperature": 1e-3, "eval_every": 0,
+    "save_every": 1,
 }  # fmt: skip
 MOST: Mapping[str, float] = {
     "seed": 2**31 - 1,

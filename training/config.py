@@ -120,7 +120,7 @@ class Config:
     value_lr: float = 1e-3
     """Learning rate of the value head."""
     anneal: float = 0.0
-    """Share in [0, 1] of the iterations, the last ones, over which both rates fall in a line, to a tenth in the last; 0 = never."""
+    """Share in [0, 1] of the iterations, the last ones, over which both rates fall in a line, to a tenth; 0 = they do not."""
     gamma: float = 1.0
     """Discount per action token."""
     lambda_pi: float = 0.95
