@@ -86,8 +86,9 @@ def smoke(config: Config, *, limit: int) -> Smoke:
 
 def settings(taskset: str, seed: int, **more: Any) -> Config:
     """A weak start, then a learning rate for few iterations; rollouts read all words, of which the small set has few."""
-    weak = {"warm_epochs": WARM_EPOCHS, "iterations": ITERATIONS, "save_every": ITERATIONS, "lr": LR, "rollout_word_dropout": 0.0}
-    return Config(taskset=taskset, seed=seed, quiet=True, eval_every=0, accept_failed_report=True, **weak | more)
+    weak = {"warm_epochs": WARM_EPOCHS, "iterations": ITERATIONS, "save_every": ITERATIONS, "lr": LR, "anneal": 0.0}
+    weak |= {"rollout_word_dropout": 0.0, "eval_every": 0, "quiet": True, "accept_failed_report": True}
+    return Config(taskset=taskset, seed=seed, **weak | more)
 
 
 def fallen(before: dict[str, Any], after: dict[str, Any], sizes: dict[str, int]) -> list[str]:

@@ -119,7 +119,7 @@ class Config:
     """Learning rate of the policy."""
     value_lr: float = 1e-3
     """Learning rate of the value head."""
-    anneal: float = 0.0
+    anneal: float = 0.5
     """Share in [0, 1] of the iterations, the last ones, over which both rates fall in a line, to a tenth; 0 = they do not."""
     gamma: float = 1.0
     """Discount per action token."""
@@ -195,6 +195,7 @@ LANGUAGE_MODEL: dict[str, Any] = {
     "microbatch": 4,
     "lr": 1e-6,
     "value_lr": 1e-5,
+    "anneal": 0.0,
     "entropy": 0.0,
     "value_warmup": 10,
 }
