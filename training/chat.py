@@ -47,6 +47,10 @@ PIECE = re.compile(
 CODED = re.compile(r"[^\W\d_]\w{0,39}")
 """A value of a coded field, which stands alone: a status, a tier, a name of a code."""
 WORD = re.compile(r"[^\W\d_]+")
+READ = 2000
+"""Characters of a text in which values of lists are looked for: the search is slow in long ones, and TEXT_LIMIT cuts those anyway."""
+DIGITS = 18
+"""Of a number in a text that are read: it is beyond COUNTS anyway."""
 TIMES = 3
 """Times of one record that the later ones are compared with."""
 TEXT_LIMIT = 96
@@ -144,8 +148,8 @@ def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
             out += date_symbols(date, memory, vocabulary)
         elif CODE.fullmatch(piece):
             out.append(memory.code(piece))
-        elif piece.isdigit():
-            out.append(number(int(piece)))
+        elif piece.isdecimal():
+            out.append(number(int(piece[:DIGITS])))
         else:
             word = piece.lower()
             if known is None or f"w:{word}" in known:
@@ -160,7 +164,7 @@ def words(text: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
 def said_values(text: str, memory: Memory, vocabulary: Vocabulary) -> list[tuple[int, str]]:
     """(where the words end, constant) of each value of a tool's list that the text says, in order: "5 in the afternoon" is
     followed by the constant that an argument takes, and an agent can point to it. See `rewards.listed`."""
-    found = {(end, constant_symbol(value)) for listed in memory.listed for _, end, value in spans(text, listed)}
+    found = {(end, constant_symbol(value)) for listed in memory.listed for _, end, value in spans(text[:READ], listed)}
     return sorted(said for said in found if said[1] in vocabulary.named)
 
 
@@ -172,7 +176,8 @@ def coded_symbols(value: str, memory: Memory, vocabulary: Vocabulary) -> list[st
     parts = [part.lower() for part in WORD.findall(value)]
     again = vocabulary.made and all(part in memory.said and part not in vocabulary.common for part in parts)
     memory.hearing.update(parts)
-    return [coded(value), AGAIN] if again else [coded(value)]
+    said = [symbol for _, symbol in said_values(value, memory, vocabulary)]
+    return [coded(value), *([AGAIN] if again else []), *said]
 
 
 def amount_symbols(minor: int, memory: Memory, vocabulary: Vocabulary) -> list[str]:
@@ -243,7 +248,8 @@ def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, t
     if isinstance(value, int | float):
         if key.endswith("_minor") and isinstance(value, int):
             return [*named, *amount_symbols(value, memory, vocabulary)]
-        return [*named, number(value)]
+        barred = known_marks(memory.limits.of_code(key, value), vocabulary)
+        return [*named, number(value), *barred]
     if identity := IDENTITY.fullmatch(value):
         symbol = memory.identity(identity)
         return [symbol] if key.endswith("_id") or key == identity.group(1).lower() else [*named, symbol]

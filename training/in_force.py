@@ -95,7 +95,7 @@ class Limits:
                 out += [f"{WITHIN}{table.rule}", *(slot for slot, amount in amounts.items() if amount <= limit)]
         return out
 
-    def of_code(self, key: str, value: str | bool) -> list[str]:
+    def of_code(self, key: str, value: str | float) -> list[str]:
         """Marks behind the value of a coded field; letter case counts as the rule has it (it does not)."""
         bars = [bar for bar in self.rules.bars if bar.field == key]
         return [f"{BARRED if any(same(value, bad) for bad in bar.values) else FREE}{bar.rule}" for bar in bars]

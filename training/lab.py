@@ -168,7 +168,7 @@ def rate_share(iteration: int, iterations: int, anneal: float) -> float:
     LOWEST."""
     over = anneal * iterations
     behind = iteration + 1 - (iterations - over)
-    return 1.0 if behind <= 0 else 1.0 - (1.0 - LOWEST) * behind / over
+    return 1.0 if behind <= 0 else max(LOWEST, 1.0 - (1.0 - LOWEST) * behind / over)
 
 
 def set_rates(lab: Lab, iteration: int) -> None:

@@ -201,6 +201,8 @@ def coded(value: str) -> str:
 
 def number(value: float) -> str:
     """Symbol of a whole number up to COUNTS, and of those beyond it or below 0."""
+    if not math.isfinite(value):
+        return "n:more"
     if value < 0:
         return "n:-"
     return f"n:{int(value)}" if value == int(value) and value <= COUNTS else "n:more"

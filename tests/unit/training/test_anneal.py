@@ -22,6 +22,7 @@ def test_rates_stay_up_to_the_last_share_and_then_fall_in_a_line() -> None:
 
 
 def test_without_it_rates_stay_and_over_the_whole_run_they_fall_from_the_first() -> None:
+    assert rate_share(0, 1, 7e-17) == rate_share(79, 80, 1e-16) == pytest.approx(LOWEST)
     assert [rate_share(iteration, 3, 0.0) for iteration in range(3)] == [1.0] * 3
     assert [rate_share(iteration, 3, 1.0) for iteration in range(3)] == pytest.approx([0.7, 0.4, LOWEST])
 

@@ -131,3 +131,21 @@ def test_a_value_of_a_list_that_a_text_says_stands_behind_its_words() -> None:
 def test_what_is_written_behind_fields_and_lists_is_saved_and_read_back(tmp_path: Path) -> None:
     VOCABULARY.save(tmp_path / "v.json")
     assert Vocabulary.load(tmp_path / "v.json") == VOCABULARY
+
+
+@pytest.mark.parametrize(
+    "text", ["the rug is 12\u00b2", "\u2460", "size 5 \u00b2", "9" * 5000, '{"Price":NaN}', '{"Price":1e400}']
+)
+def test_odd_figures_are_read_and_break_nothing(text: str) -> None:
+    assert text_symbols(text, shown(), VOCABULARY, "check")[0] == "o:text"
+
+
+def test_a_coded_value_of_a_list_can_be_pointed_to_too() -> None:
+    """The values that training shows most often are symbols of their own, with the constant behind them all the same."""
+    constants = [constant_symbol(day) for day in ("Monday", "Tuesday")]
+    check = {"type": "object", "properties": {"day": {"type": "string", "enum": ["Monday", "Tuesday"]}}}
+    vocabulary = Vocabulary(
+        (*SPECIALS, *constants, "k:day", "v:monday", "o:text"), (), (), {}, {}, {}, named=frozenset(constants)
+    )
+    memory = Memory(listed=ToolGrammar({"check": check}, vocabulary).listed)
+    assert text_symbols('{"day":"Monday"}', memory, vocabulary, "look") == ["o:text", "k:day", "v:monday", constants[0]]
