@@ -48,7 +48,7 @@ CODED = re.compile(r"[^\W\d_]\w{0,39}")
 """A value of a coded field, which stands alone: a status, a tier, a name of a code."""
 WORD = re.compile(r"[^\W\d_]+")
 READ = 2000
-"""Characters of a text in which values of lists are looked for: the search is slow in long ones, and TEXT_LIMIT cuts those anyway."""
+"""Characters of a text in which values of lists are looked for: the search is slow in long ones, which TEXT_LIMIT cuts anyway."""
 DIGITS = 18
 """Of a number in a text that are read: it is beyond COUNTS anyway."""
 TIMES = 3
