@@ -55,7 +55,8 @@ PLANNED = re.compile(
 """What stands before a day that is still ahead."""
 ENDING = re.compile(
     r"(?:\b|_)(?:exp(?:iry|ires?|iring|iration)?|valid(?:ity)?|warranty|through|thru|best|end(?:s|ing)?|starts?|starting|renew(?:s|al)|"
-    r"g[üu]ltig|ablauf|garantie|valable|expiration|v[áa]lid[oa]|caduca)(?:[_ ](?:to|in|date|at|on))?[\W_]*$",
+    r"g[üu]ltig|ablauf|garantie|valable|expiration|v[áa]lid[oa]|caduca|due|deadline|eta|target|later than|planned|scheduled|"
+    r"f[äa]llig|geplant|frist|pr[ée]vue?)(?:[_ ](?:to|in|date|at|on|im|f[üu]r|en))?[\W_]*$",
     re.IGNORECASE,
 )
 """What stands before a month that nobody plans: the end of a card, the begin of a contract."""

@@ -77,7 +77,11 @@ def test_a_month_that_has_begun_in_some_zone_is_no_proof() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["valid until {}", "exp. {}", "Expires {}", "warranty through {}", "starts in {}", "planned for {}"]
+    "words",
+    [
+        *("valid until {}", "exp. {}", "Expires {}", "warranty through {}", "starts in {}", "planned for {}", "due in {}"),
+        *("Deadline: {}", "no later than {}", "ETA {}", "fällig im {}", "geplant für {}", "prévu en {}", "target {}"),
+    ],
 )
 def test_a_month_that_is_an_end_or_a_plan_is_fine(words: str) -> None:
     month = f"{NEXT:%m/%Y}"
