@@ -66,7 +66,7 @@ def run(data: LeakInput) -> list[Finding]:
 
     def telling(column: Column) -> Look[str] | None:
         """The keys of the grader's among the names of fields, and in the path below one."""
-        names = [name for path in (*column.fields, column.inner) for name in path.split("/") if plain(name) in keys]
+        names = [name for path in (*column.fields, column.inner) for name in path.split("/") if _is_key(name, keys)]
         return (lambda _: names) if names else None
 
     parts = Parts(data, telling)
@@ -84,7 +84,7 @@ def run(data: LeakInput) -> list[Finding]:
                 said = {*(key for key, _ in pairs), *(key for text in texts for key in _quoted(text))}
                 configs[system] = (
                     list(system.contents),
-                    sorted(key for key in said if plain(key) in keys),
+                    sorted(key for key in said if _is_key(key, keys)),
                     [v for v in texts if v in data.code_book.outcomes],
                 )
             contents, names, listed = configs[system]
@@ -107,7 +107,7 @@ def run(data: LeakInput) -> list[Finding]:
             if digest not in held:
                 pairs = list(_pairs(data.content(digest)))
                 said = {*(key for key, _ in pairs), *(key for _, v in pairs if isinstance(v, str) for key in _quoted(v))}
-                held[digest] = {key for key in said if plain(key) in keys}
+                held[digest] = {key for key in said if _is_key(key, keys)}
             for name in held[digest]:
                 found.add(f"content/{name}", "a key of the grader's", [task.task_id])
     usual = {place: counted.most_common(1)[0][0] for place, counted in orders.items()}
@@ -226,7 +226,7 @@ def _keys_in(text: str, keys: set[str]) -> set[str]:
     if not _may_name(text.encode()):
         return set()
     # No key goes over a brace, and many tasks hold the same objects: each is looked at once.
-    return {key for part in {*text.split("{")} for key in _JSON_KEY.findall(part) if plain(key) in keys}
+    return {key for part in {*text.split("{")} for key in _JSON_KEY.findall(part) if _is_key(key, keys)}
 
 
 _FIELDS = frozenset(TaskSpec.model_fields)
@@ -248,6 +248,13 @@ def _beyond(key: str, raw: bytes) -> list[str]:
         places = [(key, *fault["loc"]) for fault in error.errors() if fault["type"] == "extra_forbidden"]
         return sorted({"/".join("*" if isinstance(step, int) else step for step in place) for place in places})
     return []
+
+
+def _is_key(name: str, keys: set[str]) -> bool:
+    """True for a key of the grader's, in any spelling and through look-alike letters."""
+    if plain(name) in keys:
+        return True
+    return not name.isascii() and any(isinstance(read, str) and plain(read) in keys for read in unwrapped(name))
 
 
 def _quoted(text: str) -> Iterator[str]:

@@ -51,6 +51,19 @@ def test_a_key_of_the_graders_is_found_in_a_tools_configuration_however_spelled_
         assert failed(configured(config)) == place, config
 
 
+@pytest.mark.parametrize("name", ["expected_\u043eutcome", "ground_tr\u03c5th", "\uff47\uff4f\uff4c\uff44Answer"])
+def test_letters_that_look_like_ours_do_not_hide_a_key_of_the_graders(name: str) -> None:
+    text = json.dumps({name: 3}, ensure_ascii=False)
+    for config in (
+        {name: 3},
+        {"tools": [{name: {}}]},
+        {"description": text},
+        {"description": f"Closes a case. {text} Ask first."},
+    ):
+        assert failed(configured(config)), config
+    assert failed(configured({"\u043eutlet": 3, "description": '{"\u043eutlet": 3}'})) == []
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_key_of_the_graders_is_found_in_what_a_configuration_names_in_a_state_and_in_a_list(name: str) -> None:
     text = json.dumps({name: "x"})
