@@ -20,7 +20,7 @@ from typing import Any
 from rewards.listed import Listed, spans
 from schemas.episode import Observation, ToolCall
 from schemas.files import canonical_json
-from training.grammar import Parameter, ToolGrammar, canonical
+from training.grammar import ASK, FORMS_PER_MESSAGE, Parameter, ToolGrammar, canonical
 from training.in_force import Limits, is_mark
 from training.tokens import (
     AGAIN,
@@ -242,13 +242,12 @@ def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, t
     """Symbols of one scalar: its key where the value does not tell what it is, then the value. `times`: those that the record
     has shown before, by key."""
     named = [f"k:{key}"] if key else []
+    barred = [] if value is None else known_marks(memory.limits.of_code(key, value), vocabulary)
     if value is None or isinstance(value, bool):
-        barred = [] if value is None else memory.limits.of_code(key, value)
-        return [*named, *coded_symbols(json.dumps(value), memory, vocabulary), *known_marks(barred, vocabulary)]
+        return [*named, *coded_symbols(json.dumps(value), memory, vocabulary), *barred]
     if isinstance(value, int | float):
         if key.endswith("_minor") and isinstance(value, int):
             return [*named, *amount_symbols(value, memory, vocabulary)]
-        barred = known_marks(memory.limits.of_code(key, value), vocabulary)
         return [*named, number(value), *barred]
     if identity := IDENTITY.fullmatch(value):
         symbol = memory.identity(identity)
@@ -261,7 +260,6 @@ def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, t
     found = memory.limits.of_value(key, value, memory.shown, vocabulary)
     said = found if not found or not vocabulary.made or found[0] in vocabulary else []
     read = coded_symbols if key and CODED.fullmatch(value) else words
-    barred = known_marks(memory.limits.of_code(key, value), vocabulary)
     return [*named, *read(value, memory, vocabulary), *said, *barred]
 
 
@@ -286,6 +284,8 @@ def render(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> li
         return [(f"{source}/text", words(text, memory, vocabulary))]
     if source == "opening" and isinstance(value, dict) and isinstance(value.get("now"), str):
         memory.now = parse_time(value["now"])
+    if source not in ("opening", ASK) and isinstance(value, dict):
+        memory.fields.update({k: v for k, v in value.items() if not isinstance(v, dict | list)})
     out: list[tuple[str, list[str]]] = []
     times: dict[str, datetime] = {}
     for path, key, leaf in leaves(value, source):
@@ -303,15 +303,6 @@ def render(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> li
     return out
 
 
-def single_values(text: str) -> dict[str, Any]:
-    """The fields of what a tool gave that are no record and no list; none where it is no JSON object."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return {}
-    return {k: v for k, v in value.items() if not isinstance(v, dict | list)} if isinstance(value, dict) else {}
-
-
 def observation_symbols(observation: Observation, memory: Memory, vocabulary: Vocabulary, source: str) -> list[str]:
     """All symbols of an observation, at most OBSERVATION_LIMIT; a refusal is its kind alone."""
     if observation.kind == "refusal" and observation.refusal is not None:
@@ -322,8 +313,6 @@ def observation_symbols(observation: Observation, memory: Memory, vocabulary: Vo
 def text_symbols(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> list[str]:
     """`observation_symbols` of an accepted call's text, as trajectories hold it."""
     parts = render(text, memory, vocabulary, source)
-    if source != "opening":
-        memory.fields.update(single_values(text))
     memory.said |= memory.hearing
     memory.hearing.clear()
     flat = [symbol for path, symbols in parts if path not in vocabulary.constant_paths for symbol in symbols]
@@ -368,6 +357,8 @@ def encode_value(value: Any, parameter: Parameter, memory: Memory, grammar: Tool
         forms = grammar.split_message(value) if isinstance(value, str) else None
         if forms is None:
             raise Inexpressible(f"{parameter.name}: not among the forms")
+        if len(set(map(canonical, forms))) > FORMS_PER_MESSAGE:
+            raise Inexpressible(f"{parameter.name}: more than {FORMS_PER_MESSAGE} sentences")
         return [*forms, END]
     if parameter.kind == "fields":
         return [*field_keys(value, parameter, memory), END]

@@ -93,8 +93,8 @@ class Config:
     warm_batch: int = 16
     """Episodes of a warm-start step."""
     word_dropout: float = 0.4
-    """Share in [0, 1) of the words that is left out of what the warm start reads, anew in each epoch (small model). Words of
-    coded fields (a status, true and false) are among them."""
+    """Share in [0, 1) of the words of texts that is left out of what the warm start reads, anew in each epoch (small model).
+    Values of coded fields (a status, true and false) are never left out."""
     noise: Literal["lockstep", "episode"] = "lockstep"
     """What sampling draws from: one generator over the episodes played together, or one for each, so that a rollout is the same
     whatever is played beside it. torchrun takes `episode`; one process with the same gives its result."""

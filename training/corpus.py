@@ -18,7 +18,7 @@ from schemas.files import canonical_json, read_models
 from schemas.task import Trajectory
 from schemas.taskset import TaskSet
 from training.chat import Inexpressible, Memory, render, slot_type
-from training.grammar import ToolGrammar, canonical, sentences, spoken_lists
+from training.grammar import ASK, ToolGrammar, canonical, sentences, spoken_lists
 from training.in_force import PLACE, InForce, Limits, in_force, list_symbols, marks
 from training.script import Codec, Script
 from training.tape import Tape
@@ -132,7 +132,7 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
             if action is not None:
                 call = parse_call(action)
                 source = call.tool
-                if call.tool == "reply_to_requester" and isinstance(call.arguments.get("text"), str):
+                if call.tool == ASK and isinstance(call.arguments.get("text"), str):
                     census.messages[call.arguments["text"]] += 1
                 else:
                     census.act(call, memory, free)

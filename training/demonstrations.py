@@ -18,12 +18,12 @@ from schemas.episode import ToolCall
 from schemas.files import canonical_json
 from schemas.taskset import TaskSet
 from training.chat import Inexpressible
+from training.grammar import ASK
 from training.rollout import Row, open_row
 from training.script import Codec
 from training.tape import Tape
 from training.tokens import END, SKIP
 
-ASK = "reply_to_requester"
 RATE = 0.3
 """Chance of a detour before each step of the reference."""
 MOST = 3

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from training.tokens import END, SKIP, ArgumentRule, Vocabulary, constant_symbol
 
+ASK = "reply_to_requester"
 FORMS_PER_MESSAGE = 3
 """Sentences in one message; the requester answers a bounded number of facts to one message anyway."""
 CODE_NAME = re.compile(r"[a-z0-9_]+")
@@ -153,7 +154,7 @@ def _parameter(
         return Parameter(name, required, "enum", constants=tuple(constant_symbol(v) for v in spec["enum"]))
     if spec.get("type") == "boolean":
         return Parameter(name, required, "enum", constants=(constant_symbol(False), constant_symbol(True)))
-    if tool == "reply_to_requester" and name == "text" and has_forms:
+    if tool == ASK and name == "text" and has_forms:
         return Parameter(name, required, "message")
     if spec.get("type") == "object":
         return Parameter(name, required, "fields", keys=rule.keys if rule is not None else ())

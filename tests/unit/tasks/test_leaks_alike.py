@@ -38,7 +38,7 @@ WRITERS: dict[str, Write] = {
     "soft hyphen": lambda t: f"{t[:4]}\u00ad{t[4:]}",
     "blank of no width": lambda t: f"{t[:4]}\u200b{t[4:]}",
     "turn of direction": lambda t: f"{t[:4]}\u2066{t[4:]}",
-    **{f"hyphen {h:x}": lambda t, h=h: t.replace("-", chr(h)) for h in (0x58A, 0x2011, 0x2043, 0x2E17, 0xFE58, 0xFE63)},  # type: ignore[misc]
+    **{f"hyphen {h:x}": lambda t, h=h: t.replace("-", chr(h)) for h in (0x58A, 0x2011, 0x2043, 0x2E17, 0xFE58, 0xFE63)},
 }
 NAMES = (token("ORDER", "new"), "WO-2024-1077", "INC-000301", "CASE_2024_B")
 
@@ -68,7 +68,7 @@ def shown(data: LeakInput, text: str) -> Iterator[tuple[str, LeakInput]]:
     yield "opening", with_text(data, 0, lambda before: f"{before} See {text}.")
     for part in ("answer", "question"):
         said = fact.model_copy(update={part: f"It is {text}."})
-        yield part, changed(data, lambda t, said=said: {"requester": t.requester.model_copy(update={"facts": (said,)})})  # type: ignore[misc]
+        yield part, changed(data, lambda t, said=said: {"requester": t.requester.model_copy(update={"facts": (said,)})})
     tool = SystemRef(name="desk", plugin="helpdesk", config={"tools": [{"description": f"For example {text}"}]})
     yield "configuration", changed(data, lambda task: {"systems": (*task.systems, tool)})
 

@@ -48,7 +48,7 @@ def told(answer: str) -> LeakInput:
 
 
 def typed(kind: str, value: Any) -> LeakInput:
-    fields = {**SMALL.code_book.fields, "orders.order.note": FieldRule(type=kind)}  # type: ignore[arg-type]
+    fields = {**SMALL.code_book.fields, "orders.order.note": FieldRule(type=kind)}
     return replace(noted(value), code_book=SMALL.code_book.model_copy(update={"fields": fields}))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from schemas.episode import ToolCall
 from training.chat import Inexpressible, Memory, decode_action, encode_action, plain_words, text_symbols
-from training.grammar import ToolGrammar, spoken_lists
+from training.grammar import ASK, ToolGrammar, spoken_lists
 from training.messages import CallForm
 from training.spelling import Place, choices
 from training.tokens import END, SKIP, SPECIALS, ArgumentRule, Vocabulary, constant_symbol
@@ -149,3 +149,20 @@ def test_a_coded_value_of_a_list_can_be_pointed_to_too() -> None:
     )
     memory = Memory(listed=ToolGrammar({"check": check}, vocabulary).listed)
     assert text_symbols('{"day":"Monday"}', memory, vocabulary, "look") == ["o:text", "k:day", "v:monday", constants[0]]
+
+
+def test_what_the_requester_says_is_no_field_of_a_tool() -> None:
+    memory = shown(RESULT)
+    text_symbols('{"Message":"said by the customer"}', memory, VOCABULARY, ASK)
+    assert memory.fields["Message"] == "No room is left."
+
+
+def test_a_message_of_more_sentences_than_the_grammar_allows_cannot_be_written() -> None:
+    asked = {f"f:slot{n}:0": f"What is it, number {n}?" for n in range(4)}
+    vocabulary = Vocabulary((*SPECIALS, f"T:{ASK}", *asked), (), (), {}, {}, asked)
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    grammar = ToolGrammar({ASK: schema}, vocabulary)
+    three, four = (ToolCall(tool=ASK, arguments={"text": " ".join([*asked.values()][:n])}) for n in (3, 4))
+    assert grammar.turn({}).legal(encode_action(three, Memory(), grammar)[:-1]) == [END]
+    with pytest.raises(Inexpressible, match="text: more than 3 sentences"):
+        encode_action(four, Memory(), grammar)
