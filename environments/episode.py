@@ -318,7 +318,7 @@ class Episode:
         self.done = self._ended_by != ""
         kind: Literal["result", "refusal", "requester", "end"] = "result"
         if refusal is not None:
-            kind, text = "refusal", to_json({"refused": refusal.kind.value, "message": refusal.message}).decode()
+            kind, text = "refusal", refusal.as_text()
         else:
             text = to_json(entry.result).decode()
             if entry.finished:

@@ -21,6 +21,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 
 from rewards.slips import slip_of_name
 from rewards.yes_no import is_yes_no
@@ -28,6 +30,8 @@ from rewards.yes_no import is_yes_no
 Listed = tuple[str, ...]
 Span = tuple[int, int, str]
 """(start, end, value): the characters of a text that say a value of the list."""
+BEHIND = 80
+"""Characters before a place that are looked at: no longer wording decides, and long texts are not read anew for each place."""
 LONG = 6
 """Letters from which a name with one slip is read as the name meant."""
 
@@ -68,7 +72,7 @@ _TOKEN = re.compile(r"\b[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}\w*")
 
 def spans(text: str, listed: Listed) -> tuple[Span, ...]:
     """Where and which values of the list the text says, in order. Yes and no are read by `rewards.yes_no` alone."""
-    low = text.casefold().replace("’", "'")
+    low = folded(text)
     return tuple(span for span in mentions(text, listed) if not _refused(low, span[0], span[1]))
 
 
@@ -103,7 +107,20 @@ _REFUSED_AFTER = re.compile(
 
 def _refused(low: str, start: int, end: int) -> bool:
     """True if the words beside a value refuse it."""
-    return _REFUSED_BEFORE.search(low, 0, start) is not None or _REFUSED_AFTER.match(low, end) is not None
+    return behind(_REFUSED_BEFORE, low, start) or _REFUSED_AFTER.match(low, end) is not None
+
+
+def folded(text: str) -> str:
+    """The text without case and with plain apostrophes, each character in its place: what casefold would lengthen stays."""
+    low = text.casefold()
+    if len(low) != len(text):
+        low = "".join(one if len(one := letter.casefold()) == 1 else letter for letter in text)
+    return low.replace("’", "'")
+
+
+def behind(pattern: re.Pattern[str], low: str, end: int) -> bool:
+    """True if what stands before a place, in BEHIND characters, ends as the pattern does (which ends in "$")."""
+    return pattern.search(low, max(0, end - BEHIND), end) is not None
 
 
 def masked(text: str) -> str:
@@ -186,9 +203,9 @@ def _meant(number: int, meridiem: str | None, part: str | None) -> str | None:
 
 
 def _hours(text: str) -> Iterator[Span]:
-    low = text.casefold().replace("’", "'")
+    low = folded(text)
     for match in _ONE.finditer(low):
-        if match["amin"] not in (None, "00") or _HALF.search(low, 0, match.start()):
+        if match["amin"] not in (None, "00") or behind(_HALF, low, match.start()):
             continue
         part = match["part"] if _is_hour(low, match) else None
         if value := _meant(number(match["a"]), match["ahalf"], part):
@@ -206,10 +223,10 @@ def _is_hour(low: str, match: re.Match[str]) -> bool:
     """True if a number before a part of the day is an hour: beside a comma, "this" or a day's name it may count people."""
     if match["ahalf"] or "clock" in match[0]:
         return True
-    if _COUNTS.search(low, 0, match.start()):
+    if behind(_COUNTS, low, match.start()):
         return False
     plain = re.fullmatch(r"\S+ ?(?:in the|at) ?(?:morning|afternoon|evening|night)", match[0])
-    return plain is not None or _OF_TIME.search(low, 0, match.start()) is not None
+    return plain is not None or behind(_OF_TIME, low, match.start())
 
 
 def _range(low: str, match: re.Match[str]) -> Iterator[Span]:
@@ -219,9 +236,9 @@ def _range(low: str, match: re.Match[str]) -> Iterator[Span]:
     if not end and match["part"]:
         value = _meant(last, None, match["part"])
         end = value[-2] if value else None
-    if not match["amin"] and not start and " to " in match[0] and _HALF.search(low, 0, match.start("b")):
+    if not match["amin"] and not start and " to " in match[0] and behind(_HALF, low, match.start("b")):
         return  # "ten to 5 pm" is ten minutes before it
-    whole = all(match[f"{name}min"] in (None, "00") for name in "ab") and not _HALF.search(low, 0, match.start("a"))
+    whole = all(match[f"{name}min"] in (None, "00") for name in "ab") and not behind(_HALF, low, match.start("a"))
     if bool(start) == bool(end) or not whole or not (1 <= first <= 12 and 1 <= last <= 12) or first == last:
         return
     forward = first % 12 < last % 12
@@ -274,11 +291,11 @@ def _months_only(low: str) -> str:
     """The text without "may" and "march" where they can be verbs ("I may 5 times", "2 may come")."""
 
     def kept(match: re.Match[str]) -> str:
-        before, start = low[: match.start()], match.start()
+        start = match.start()
         month = (
-            _AFTER_NTH.search(before)
-            or (_AFTER_DIGITS.search(before) and _ENDS_DATE.match(low, start))
-            or (_BEFORE_DAY.match(low, start) and not _SUBJECT.search(before))
+            behind(_AFTER_NTH, low, start)
+            or (behind(_AFTER_DIGITS, low, start) and _ENDS_DATE.match(low, start))
+            or (_BEFORE_DAY.match(low, start) and not behind(_SUBJECT, low, start))
         )
         return match[0] if month else "_" * len(match[0])
 
@@ -286,14 +303,14 @@ def _months_only(low: str) -> str:
 
 
 def _month_days(text: str) -> Iterator[Span]:
-    low = _months_only(text.casefold())
+    low = _months_only(folded(text))
     for match in _DAY.finditer(low):
         named = match["of"] or (match["lead"] and match["lead"] not in ("the", "on"))
-        before = low[: match.start("a")]
+        start = match.start("a")
         if match["a"][0].isdigit():
-            bare = before.endswith("my ")
+            bare = low.endswith("my ", 0, start)
         else:
-            bare = not match["lead"] or (match["a"] in _CHOSEN and not _ON.search(before))
+            bare = not match["lead"] or (match["a"] in _CHOSEN and not behind(_ON, low, start))
         if named or not (bare or _NO_DAY.match(low, match.end())):
             yield match.start("a"), match.end("a"), _nth(match["a"])
     for match in _IN_MONTH.finditer(low):
@@ -302,7 +319,7 @@ def _month_days(text: str) -> Iterator[Span]:
     for match in _DAYS_RANGE.finditer(low):
         if _NO_DAY.match(low, match.end()) and not match["of"]:
             continue
-        sure = _ON.search(low, 0, match.start("a"))
+        sure = behind(_ON, low, match.start("a"))
         ends = [match[end] for end in "ab" if re.fullmatch(_NTH, match[end]) and (sure or match[end] not in _CHOSEN)]
         if ends or match["m"] or match["n"] or match["of"]:
             yield match.start(), match.end(), _nth(match["a"])
@@ -352,16 +369,20 @@ _BESIDE = re.compile(
 
 
 def _names(text: str, listed: Listed) -> Iterator[Span]:
-    found = list(_any_names(text, listed))
-    for start, end, value in found:
-        if not any(a <= start and end <= b and other != value for a, b, other in found):
-            yield start, end, value
+    ends: dict[str, int] = {}  # of each value, the furthest so far
+    for _, group in groupby(_any_names(text, listed), key=itemgetter(0)):
+        alike = list(group)
+        for _, end, value in alike:
+            ends[value] = max(end, ends.get(value, 0))
+        for start, end, value in alike:
+            if not any(end <= furthest and other != value for other, furthest in ends.items()):
+                yield start, end, value
 
 
 def _any_names(text: str, listed: Listed) -> Iterator[Span]:
     """As `_names`, with those that are part of a longer name of another value."""
     forms = _forms(listed)
-    low = text.casefold()
+    low = folded(text)
     tokens = [(m.start(), m.end(), m[1].casefold()) for m in _WORD.finditer(text)]
     exact = {flat: value for flat, value, _ in forms}
     longest = max((len(flat) for flat in exact), default=0) + 1
@@ -376,7 +397,7 @@ def _any_names(text: str, listed: Listed) -> Iterator[Span]:
             if value is None and len(flat) >= LONG and tokens[last][1] - tokens[last][0] > 1:
                 near = {v for known, v, slips in forms if slips and len(known) >= LONG and slip_of_name(flat, known)}
                 value = next(iter(near)) if len(near) == 1 else None
-            if value is None or (flat in _LOOSE and not _BESIDE.search(low, 0, tokens[first][0])):
+            if value is None or (flat in _LOOSE and not behind(_BESIDE, low, tokens[first][0])):
                 continue
             yield tokens[first][0], tokens[last][1], value
 

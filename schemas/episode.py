@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import from_json, to_json
 
 
 class Frozen(BaseModel):
@@ -42,6 +43,20 @@ class Refusal(Frozen):
     kind: RefusalKind
     message: str
     """One sentence that teaches: what was found, what is allowed."""
+
+    def as_text(self) -> str:
+        """What the agent reads."""
+        return to_json({"refused": self.kind.value, "message": self.message}).decode()
+
+    @staticmethod
+    def from_text(text: str) -> Refusal:
+        """The refusal that an agent read. Raises ValueError for any other observation."""
+        if not text.startswith('{"refused":'):
+            raise ValueError("no refusal")
+        read = from_json(text)
+        if not isinstance(read, dict) or read.keys() != {"refused", "message"}:
+            raise ValueError("no refusal")
+        return Refusal(kind=read["refused"], message=read["message"])
 
 
 class RowChange(Frozen):

@@ -206,6 +206,8 @@ ENGINE: dict[str, Any] = {"epochs": 1}
 """And where an engine of its own plays: its samples are a little off the policy from the start."""
 NOT_IDENTITY = ("accept_failed_report", "run", "resume", "quiet", "evaluate", "engine_url", "engine_timeout", "hosts", "shard")
 """Settings that a run's results do not depend on."""
+BEFORE: dict[str, Any] = {"anneal": 0.0}
+"""Settings that some runs are older than -> the value that does what was done before: with it, such a run can be resumed."""
 
 
 def check_config(config: Config) -> None:
@@ -254,11 +256,19 @@ def device_of(name: str) -> torch.device:
 
 def identity(config: Config, continued_sha256: str = "") -> dict[str, Any]:
     """The settings that a run's results depend on; of a run that is continued, the digest of its checkpoint and not its name."""
-    found = {k: v for k, v in dataclasses.asdict(config).items() if k not in (*NOT_IDENTITY, "continue_from")}
+    left_out = {*NOT_IDENTITY, "continue_from"}
+    found = {k: v for k, v in dataclasses.asdict(config).items() if k not in left_out and (k not in BEFORE or v != BEFORE[k])}
     if continued_sha256:
         return found | {"continued_sha256": continued_sha256}
     del found["replay_old"]
     return found
+
+
+def differing(config: Config, settings: Mapping[str, Any]) -> list[str]:
+    """What of a run's config.json these settings change: "--lr 0.001 (there 0.0002)"."""
+    now = {k: v for k, v in dataclasses.asdict(config).items() if k not in NOT_IDENTITY}
+    there = {k: settings.get(k, BEFORE.get(k)) for k in now}
+    return [f"--{k.replace('_', '-')} {v} (there {there[k]})" for k, v in now.items() if v != there[k]]
 
 
 def defaults(model: str, lora_rank: int = 0, engine: str = "hf") -> dict[str, Any]:

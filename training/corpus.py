@@ -12,12 +12,12 @@ from typing import Any
 
 from environments.episode import tools_for
 from environments.tool import Tool
-from schemas.episode import Observation, RefusalKind, ToolCall
+from schemas.episode import Observation, Refusal, RefusalKind, ToolCall
 from schemas.errors import StageError
 from schemas.files import canonical_json, read_models
 from schemas.task import Trajectory
 from schemas.taskset import TaskSet
-from training.chat import Inexpressible, Memory, render, slot_type
+from training.chat import WORD, Inexpressible, Memory, render, slot_type
 from training.grammar import ASK, ToolGrammar, canonical, sentences, spoken_lists
 from training.in_force import PLACE, InForce, Limits, in_force, list_symbols, marks
 from training.script import Codec, Script
@@ -85,6 +85,8 @@ class _Census:
         self.openings: Counter[str] = Counter()
 
     def observe(self, text: str, memory: Memory, source: str) -> None:
+        if read_back(text).kind == "refusal":
+            return
         by_path: dict[str, list[str]] = {}
         parts = render(text, memory, self.loose, source)
         if source == "opening":
@@ -166,7 +168,7 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
         "o:refusal",
         *(s for s in census.symbols if s.startswith("k:")),
         *(key for rule in arguments.values() for key in rule.keys),
-        *(s for s, count in census.symbols.items() if s.startswith(("w:", "v:")) and count >= min_count),
+        *(s for s, count in _as_read(census.symbols, min_count).items() if count >= min_count),
         *(coded(value) for value in ("true", "false", "null")),
     }
     return Vocabulary(
@@ -181,6 +183,15 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
         ordered=True,
         named=frozenset(constant_symbol(v) for t in tools.values() for listed in spoken_lists(t.parameters) for v in listed),
     )
+
+
+def _as_read(symbols: Mapping[str, int], min_count: int) -> Counter[str]:
+    """How often each word and each value of a coded field will be read: a value too rare for a symbol is read as its words."""
+    found = Counter({s: count for s, count in symbols.items() if s.startswith(("w:", "v:"))})
+    for symbol in [s for s, count in found.items() if s.startswith("v:") and count < min_count]:
+        for word in WORD.findall(symbol[2:]):
+            found[f"w:{word}"] += found[symbol]
+    return found
 
 
 def _rule(census: _Census, key: str) -> ArgumentRule:
@@ -245,7 +256,7 @@ def warm_tapes(taskset: TaskSet, trajectories: Iterable[Trajectory], codec: Code
     for trajectory in trajectories:
         script = codec.open(taskset, trajectory.task_id, None)
         tape, whole = Tape(trajectory.task_id), True
-        tape.read(script.read(_text(trajectory.observations[0]), "opening"), -1)
+        tape.read(script.read(read_back(trajectory.observations[0]), "opening"), -1)
         for turn, (action, after) in enumerate(zip(trajectory.actions, trajectory.observations[1:], strict=True)):
             steps += 1
             call = parse_call(action)
@@ -264,18 +275,22 @@ def warm_tapes(taskset: TaskSet, trajectories: Iterable[Trajectory], codec: Code
                 tape.read(script.cue, turn - 1)
                 _write(tape, ids, script, turn)
                 if turn + 1 < len(trajectory.actions):
-                    tape.read(script.read(_text(after), call.tool), turn)
+                    tape.read(script.read(read_back(after), call.tool), turn)
             else:
-                script.read(_text(after), call.tool)  # what it shows may be needed by the later steps that are counted
+                script.read(read_back(after), call.tool)  # what it shows may be needed by the later steps that are counted
         tape.ids, tape.kinds, tape.turns = tape.ids[:context], tape.kinds[:context], tape.turns[:context]
         if any(tape.actions()):
             tapes.append(tape)
     return tapes, Coverage(steps, expressible, dict(sorted(reasons.items())), cut)
 
 
-def _text(text: str) -> Observation:
-    """What a trajectory holds of an observation."""
-    return Observation(kind="result", text=text)
+def read_back(text: str) -> Observation:
+    """The observation of which a trajectory holds the text: refusals are told by their own two fields."""
+    try:
+        refusal = Refusal.from_text(text)
+    except ValueError:
+        return Observation(kind="result", text=text)
+    return Observation(kind="refusal", text=text, refusal=refusal)
 
 
 def _write(tape: Tape, ids: Sequence[int], script: Script, turn: int) -> None:

@@ -23,7 +23,7 @@ from schemas.files import read_json, sha256_json, write_json
 from schemas.paths import runs_dir
 from schemas.taskset import TaskSet
 from training import checkpoint, shard, team
-from training.config import SMALL, Config, device_of, identity
+from training.config import SMALL, Config, device_of, differing, identity
 from training.continuing import Continued, write_held_out
 from training.corpus import Coverage, build_vocabulary, read_trajectories, warm_tapes
 from training.curriculum import Record
@@ -40,6 +40,8 @@ from training.script import Codec
 from training.sides import split_validation, taskset_hash
 from training.tape import Tape
 from training.warmstart import WarmEpoch, warm_start
+
+OTHER_RUN = "use another --run, or --resume never"
 
 
 @dataclass(slots=True)
@@ -105,8 +107,11 @@ def prepare(
     judged_by = judge.version if judge else ""
     meta = checkpoint.Meta(0, data, sha256_json(settings))
     known = read_json(folder / "config.json") if (folder / "config.json").exists() else None
-    if known is not None and (known["taskset_sha256"], known["config_sha256"]) != (data, meta.config_sha256):
-        raise StageError(f"{folder} belongs to another task set or other settings; use another --run, or --resume never")
+    if known is not None and known["taskset_sha256"] != data:
+        raise StageError(f"{folder} belongs to another task set, or to this one before it was built anew; {OTHER_RUN}")
+    if known is not None and known["config_sha256"] != meta.config_sha256:
+        changed = ", ".join(differing(config, known["settings"])) or "the run that it goes on from is another"
+        raise StageError(f"{folder} was made with other settings: {changed}; {OTHER_RUN}")
     if known is not None and known.get("judge", "") != judged_by:
         raise StageError(f"{folder} was judged by {known.get('judge') or 'nobody'!r}, now {judged_by!r}; use another --run")
     seen = continued.trained_on if continued is not None else ()

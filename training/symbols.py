@@ -17,7 +17,7 @@ from training.tape import Tape
 from training.tokens import ACT, PAD, Vocabulary
 
 ROOM = 16
-"""Positions kept free for one more action."""
+"""Positions kept free for one more action; each field that an object may take needs one more."""
 
 
 @dataclass(slots=True)
@@ -64,12 +64,12 @@ class SymbolScript:
 class SymbolCodec:
     """The scripts of a run with the small model. A seed shuffles the numbers of slots, so that a number means nothing."""
 
-    room = ROOM
     limit = None
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.size = len(vocabulary)
+        self.room = ROOM + max((len(rule.keys) for rule in vocabulary.arguments.values()), default=0)
         self.pad = vocabulary.ids[PAD]
         self.words = vocabulary.words
         self.grammars = Grammars(vocabulary)

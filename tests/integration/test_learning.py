@@ -14,7 +14,7 @@ def test_ppo_learns_from_a_weak_start_and_keeps_the_rules_better(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RECORDGYM_DATA", str(tmp_path / "data"))
-    found = smoke(settings(str(small_set(tmp_path / "small")), seed), limit=200)
+    found = smoke(settings(str(small_set(tmp_path / "small")), seed), 200)
     assert found.rises, found.row()
     assert found.halved, found.row()
     assert not found.fallen, found.row()

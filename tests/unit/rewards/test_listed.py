@@ -108,6 +108,13 @@ def test_both_ends_of_a_range_are_said_by_all_its_words() -> None:
     assert {(text[a:b], value) for a, b, value in spans(text, HOURS)} >= {("2 to 4 pm", "2 pm"), ("2 to 4 pm", "4 pm")}
 
 
+@pytest.mark.parametrize(("listed", "said_there"), [(HOURS, "5 pm"), (DATES, "12th"), (DAYS, "Monday"), (GARAGES, "Kestrel")])
+def test_a_place_is_the_same_behind_letters_that_grow_in_folding(listed: tuple[str, ...], said_there: str) -> None:
+    text = f"große Straße, İstanbul, ﬁne: {said_there}, please"
+    assert [text[start:end] for start, end, _ in spans(text, listed)] == [said_there]
+    assert not spans(f"Große Straße, ﬁne, not {said_there}", listed)
+
+
 def test_a_length_is_said_in_whole_hours() -> None:
     assert lengths("a two-hour visit") == {2}
     assert lengths("3 hours, or 4 hrs") == {3, 4}

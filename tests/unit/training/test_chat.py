@@ -10,11 +10,11 @@ import pytest
 
 from environments.episode import Episode, tools_for
 from rewards.score import Grader
-from schemas.episode import Observation, ToolCall
+from schemas.episode import Observation, Refusal, RefusalKind, ToolCall
 from schemas.errors import StageError
 from schemas.taskset import TaskSet, open_taskset
 from training.chat import Inexpressible, Memory, decode_action, encode_action, render, text_symbols
-from training.corpus import read_trajectories, warm_tapes
+from training.corpus import build_vocabulary, read_back, read_trajectories, warm_tapes
 from training.grammar import ToolGrammar
 from training.symbols import SymbolCodec
 from training.tape import ACTION, FORCED, Tape
@@ -96,6 +96,31 @@ def test_leaving_words_out_leaves_every_coded_value_in(taskset: TaskSet, vocabul
 def test_a_coded_value_that_training_seldom_shows_is_read_as_words(vocabulary: Vocabulary) -> None:
     read = text_symbols('{"status":"late_refund"}', Memory(), vocabulary, "get_order")
     assert read == ["o:text", "k:status", "w:late", "w:refund"]
+
+
+def test_the_words_of_a_coded_value_too_rare_for_a_symbol_are_known(taskset: TaskSet) -> None:
+    """Eleven carriers, each in few episodes: none has a symbol of its own, and "express" is told from "freight" all the same."""
+    rows = [
+        row.model_copy(
+            update={"observations": (*row.observations[:-1], json.dumps({"carrier": f"{'abcdefghijk'[n % 11]}x_express"}))}
+        )
+        for n, row in enumerate(read_trajectories(taskset)[:22])
+    ]
+    made = build_vocabulary(taskset, rows, min_count=5)
+    assert not [symbol for symbol in made.symbols if symbol.startswith("v:") and symbol.endswith("_express")]
+    assert text_symbols('{"carrier":"ax_express"}', Memory(), made, "get_order") == ["o:text", "k:carrier", "w:express"]
+
+
+def test_a_refusal_is_read_by_the_warm_start_as_a_rollout_reads_it(taskset: TaskSet, vocabulary: Vocabulary) -> None:
+    refusal = Refusal(kind=RefusalKind.not_found, message="There is no order ORDER_AAAAAAAA.")
+    for observation in (Observation(kind="refusal", text=refusal.as_text(), refusal=refusal), read_back(refusal.as_text())):
+        script = SymbolCodec(vocabulary).open(taskset, next(iter(taskset.tasks)), None)
+        read = [vocabulary.symbols[token] for token in script.read(observation, "get_order")]
+        assert read == ["o:refusal", "r:not_found"]
+        assert "message" not in script.memory.fields
+        assert not script.memory.shown
+    assert read_back('{"refused":"not_found","message":"m","order_id":1}').kind == "result"
+    assert read_back('{"refused":"by the customer","message":"m"}').kind == "result"
 
 
 def test_a_coded_value_that_was_read_before_stands_again(vocabulary: Vocabulary) -> None:

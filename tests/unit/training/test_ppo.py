@@ -15,7 +15,7 @@ import torch
 from pipeline.cli import run_command
 from schemas.errors import StageError
 from training import checkpoint, losses, ppo
-from training.config import Config
+from training.config import Config, identity
 from training.evaluate import evaluate_run
 from training.gae import gae
 from training.lab import prepare, resume
@@ -50,8 +50,20 @@ def test_a_finished_run_is_left_alone(tiny: Config) -> None:
 def test_a_run_folder_of_other_settings_is_refused(tiny: Config) -> None:
     config = dataclasses.replace(tiny, iterations=0, run="mine")
     ppo.train(config)
-    with pytest.raises(StageError, match="other settings"):
+    with pytest.raises(StageError, match=r"mine was made with other settings: --lr 1\.0 \(there 0\.\d+\); use another --run"):
         ppo.train(dataclasses.replace(config, lr=1.0))
+
+
+def test_a_run_that_is_older_than_a_setting_goes_on_with_what_was_done_then(tiny: Config) -> None:
+    config = dataclasses.replace(tiny, iterations=0, run="old", anneal=0.0)
+    folder = ppo.train(config)
+    made = json.loads((folder / "config.json").read_text())
+    del made["settings"]["anneal"]  # and its digest has never held it
+    assert "anneal" not in identity(config)
+    (folder / "config.json").write_text(json.dumps(made))
+    assert ppo.train(config) == folder
+    with pytest.raises(StageError, match=r"--anneal 0\.5 \(there 0\.0\)"):
+        ppo.train(dataclasses.replace(config, anneal=0.5))
 
 
 def test_the_held_out_side_is_refused(small_folder: Path) -> None:
@@ -173,7 +185,7 @@ class Block:
 BLOCKED = set("polars duckdb presidio_analyzer presidio_anonymizer spacy gymnasium msgspec matplotlib trl ray".split())
 sys.meta_path.insert(0, Block())
 import dataclasses, training.ppo, training.evaluate
-from training.config import Config
+from training.config import Config, identity
 folder = training.ppo.train(Config(**eval(sys.argv[1])))
 training.report.write_report(folder)
 print((folder / "report.md").read_text().count("matplotlib is not installed"))
