@@ -25,10 +25,15 @@ _RUNS = (
     "stays?|rolls|cover(?:s|ed)?|available|booked|paid|planned|scheduled|lease|contract|policy|subscription"
 )
 _FROM = r"(?:from|between|von|vom|de|du|des|desde|van|dal|od|fra|från)\s[^\s.;]{3,}(?:\s\d{4})?\s(?:to|and|au|à|al?|do|tot|till?)"
+_PART = (
+    "(?: the| end(?: of)?| mid(?:dle)?(?: of)?| beginning of| start of| early| late| about| around| at least| ende| mitte| "
+    "anfang| einschlie(?:ß|ss)lich| etwa| sp[äa]testens| zum| eind| fin| d[ée]but| finales de| fine)*"
+)
+"""Between such a word and its month."""
 PLANNED = re.compile(
     r"\b(?:by|until|till?|before|due|from|for|on|next|planned|expected|promised|scheduled|deliver[yi]?|bis|ab|am|zum|vor|jusqu.?(?:au|à|en)|"
-    rf"avant|pour|le|hasta|antes|para|el|tot|voor|vanaf|entro|fino ad?|até|do|od|från|fra|innen|(?:{_RUNS}) to|{_FROM})"
-    r"(?: the| date| on| dem| den)?[\W_]*$",
+    rf"avant|pour|le|hasta|antes|para|el|tot|voor|vanaf|entro|fino ad?|até|do|od|från|fra|innen|(?:{_RUNS})(?: on)? to|{_FROM})"
+    rf"(?: date| on| dem| den)?{_PART}[\W_]*$",
     re.IGNORECASE,
 )
 """What stands before a day that is still ahead."""
@@ -40,7 +45,7 @@ _END_OF = (
     r"(?:next|n[äa]chste[nrs]?|prochaine?|pr[óo]xim[oa]|volgende|prossim[oa])(?: \w+){0,2}"
 )
 ENDING = re.compile(
-    rf"\b(?:{_END_OF})(?: (?:to|in|date|at|on|until|till|bis|im|f[üu]r|en|month))*[\W_]*$",
+    rf"\b(?:{_END_OF})(?: (?:to|in|date|at|on|until|till|bis|im|f[üu]r|en|month))*{_PART}[\W_]*$",
     re.IGNORECASE,
 )
 """What stands before a month that nobody plans: the end of a card, the begin of a contract."""
@@ -51,7 +56,7 @@ _KEY = re.compile(
 )
 _UNTIL = re.compile(
     r"(?P<word>\b(?:until|till?|through|thru|by|to|bis|jusqu.?(?:au|à|en)|hasta|tot|fino ad?|até|do))"
-    r"(?: the| end of| mid| early| late| ende| mitte| zum| anfang| eind| fin)*[\W_]*$",
+    rf"{_PART}[\W_]*$",
     re.IGNORECASE,
 )
 _WAS = re.compile(
@@ -70,6 +75,8 @@ _PLANS = re.compile(
     re.IGNORECASE,
 )
 _STOPS = re.compile(r"[.,;:!?\n]\s|\n|\b(?:because|since|as|but|which|who|weil|denn|aber|car|mais|porque|pero)\b", re.IGNORECASE)
+_INSERTED = re.compile(r", [^,.;:]{1,30}, *$")
+"""In the midst of a clause ("was open, as always, until ...")."""
 _CAMEL, _NO_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])"), re.compile(r"[\W_]+")
 NEAR, CLAUSE, AFTER = 40, 120, 60
 """Characters before a time in which a word of planning is looked for, and of its clause before and from its begin."""
@@ -93,7 +100,7 @@ def _is_past(text: str, start: int) -> bool:
     until = _UNTIL.search(text, max(0, start - NEAR), start)
     if until is None:
         return False
-    before = _STOPS.split(text[max(0, start - CLAUSE) : until.start()])[-1]
+    before = _STOPS.split(_INSERTED.sub(" ", text[max(0, start - CLAUSE) : until.start()]))[-1]
     behind = _STOPS.split(text[start : start + AFTER])[0]
     if _PLANS.search(before) or _PLANS.search(behind):
         return False

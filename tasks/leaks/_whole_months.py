@@ -42,11 +42,11 @@ _SPAN = re.compile(
 _BEFORE_YEAR = ("-20", "/20", ".20", "/ 20", ":20")
 """Without one of these no year is last, and no second month is there: told faster than where it stands."""
 _FILE_NAME = (
-    r"(?=[\w.-]{0,40}?\.(?i:csv|tsv|txt|pdf|xlsx?|ods|jsonl?|ya?ml|xml|html?|md|docx?|odt|rtf|pptx?|png|jpe?g|gif|zip|gz|tar|log|eml|"
+    r"(?=[\w./-]{0,60}?\.(?i:csv|tsv|txt|pdf|xlsx?|ods|jsonl?|ya?ml|xml|html?|md|docx?|odt|rtf|pptx?|png|jpe?g|gif|zip|gz|tar|log|eml|"
     r"msg|ics|parquet|db|sql|bak|dat)(?![^\W_]))"
 )
 _IN_FILE = re.compile(
-    rf"20(?<![^\W_]20)(?P<y>\d\d)[-_.]?(?P<m>0[1-9]|1[0-2])(?![^\W_]|[-_.]\d){_FILE_NAME}"
+    rf"20(?<![^\W_]20)(?P<y>\d\d)[-_./]?(?P<m>0[1-9]|1[0-2])(?![^\W_]|[-_./]\d){_FILE_NAME}"
     rf"|[01](?<![^\W_].)(?P<m2>(?<=0)[1-9]|(?<=1)[0-2])[-_.]20(?P<y2>\d\d)(?![^\W_]|[-_.]\d){_FILE_NAME}"
 )
 _IN_PATH = re.compile(r"(?<![^\W_])20(?P<y>\d\d)[/\\_-]?(?P<m>0[1-9]|1[0-2])(?![^\W_]|[/\\_.-]\d)")

@@ -57,6 +57,10 @@ def shown(text: str) -> LeakInput:
             "the contract extends to {}",
             "It is closed from May to {}",
             "läuft bis {}",
+            "open until early {}",
+            "closed till the end of {}",
+            "geschlossen bis einschließlich {}",
+            "The lease runs on to {}",
         ),
         *(
             "next service {}",
@@ -96,6 +100,7 @@ def test_a_month_that_lies_ahead_by_the_words_before_it_is_fine(words: str) -> N
             "was valid until {}",
             "era aperto fino a {}",
             "The order was open until the end of {}",
+            "It was open, as always, until {}",
         ),
     ],
 )

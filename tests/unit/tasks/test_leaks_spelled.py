@@ -71,6 +71,8 @@ def test_a_day_is_read_in_other_languages_and_as_programs_and_cameras_write_it(t
             "2018-03-report.pdf",
             "report_201803.csv",
             "report.2018-03.json.gz",
+            "bills/2018/03/all.pdf",
+            "2018/03.csv",
         ),
     ],
 )
