@@ -1,7 +1,7 @@
 """Names of the months in English, German, French, Spanish, Dutch, Italian, Portuguese, Polish, Czech, Swedish, Danish, Norwegian.
 
 Left out are short forms and names that are everyday words of some language before any number ("set", "out", "gen", "mag", "des",
-"leden", "marco"). Polish "marca" (Spanish: brand) is one only behind its day.
+"leden", "marco"). Polish "marca" (Spanish: brand) and "maja" and Italian "ott" (names of people) are months only behind a day.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NAMES = (
 )
 NUMBERS = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
 """Name in lower case -> 1 to 12."""
-BEHIND_DAY = frozenset(("marca",))
+BEHIND_DAY = frozenset(("maja", "marca", "ott"))
 """Names that are other words where no day stands before them."""
 
 

@@ -124,4 +124,4 @@ _WITHOUT_YEAR = re.compile(
 
 def months_named(text: str) -> set[int]:
     """1 to 12 of the months that a text names without a year behind them."""
-    return {number_of(name) for name in _WITHOUT_YEAR.findall(text)}
+    return {number_of(name) for name in _WITHOUT_YEAR.findall(text) if name.casefold() not in BEHIND_DAY}

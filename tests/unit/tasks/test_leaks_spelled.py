@@ -94,7 +94,17 @@ def test_both_months_of_a_span_are_read(form: str, between: str) -> None:
         *("Ms May, 2018 was long", "Dear Ms. May 12, 2018", "Mr. T. August 2018", "Frau April 2018", "Mme Juin, 2018"),
         *("you may 2018", "they may, 2018 times", "who may 2018", "YOU MAY 2018", "in 2018 may be"),
         *("RE 2017/10", "RG 10/2017", "INV 2017-10", "room 08-2017", "Zimmer 08/2017", "desk 2017/10", "file 10/2017"),
-        *("la marca 2018", "1 set 2018", "2 out 2018", "3rd gen 2019", "40 leden 2018", "Marco 2018", "der Bau des 2018"),
+        *(
+            "Ott 2017",
+            "Maja 2018",
+            "la marca 2018",
+            "1 set 2018",
+            "2 out 2018",
+            "3rd gen 2019",
+            "40 leden 2018",
+            "Marco 2018",
+            "der Bau des 2018",
+        ),
         *("RMA-2017-10.pdf", "invoice_201710.pdf", "IMG_201710.jpg", "report-201713.csv", "report_2017_13", "v2017_10"),
         *(
             "update(2017, 6)",
