@@ -31,10 +31,16 @@ def dated(values: Iterable[Any], of: Callable[[Any], Sequence[tuple[datetime, T]
     return Dated({value: max([at.timestamp() for at, _ in said]) for value, said in held.items()}, held.__getitem__)
 
 
-def after(data: LeakInput, cuts: Sequence[datetime], look: Callable[[Column], Dated[T] | None]) -> Iterator[list[T]]:
+def after(
+    data: LeakInput,
+    cuts: Sequence[datetime],
+    look: Callable[[Column], Dated[T] | None],
+    of_rows: Mapping[int, Sequence[tuple[datetime, T]]] | None = None,
+) -> Iterator[list[T]]:
     """For each task what its state holds of an instant after its cut (in UTC), the recorded queries of declared systems left out.
 
-    `look`: what is told by a column's values, None where nothing is. Of a part that holds nothing so late no row is read.
+    `look`: what is told by a column's values, None where nothing is; `of_rows`: what rows tell as a whole, by their numbers. Of a
+    part that holds nothing so late no row is read.
     """
     import numpy as np
 
@@ -44,6 +50,8 @@ def after(data: LeakInput, cuts: Sequence[datetime], look: Callable[[Column], Da
     for column, said in columns:
         seconds = np.array([*map(said.latest.get, column.different, repeat(-np.inf))])
         np.maximum.at(latest, column.numbers, seconds[column.places])
+    for number, said_ in (of_rows or {}).items():
+        latest[number] = max([latest[number], *(at.timestamp() for at, _ in said_)])
     of_parts = np.maximum.reduceat(latest[index.numbers], index.starts).tolist() if index.digests else []
     of_part = dict(zip(index.digests, of_parts, strict=True))
     late: list[list[int]] = []
@@ -61,5 +69,8 @@ def after(data: LeakInput, cuts: Sequence[datetime], look: Callable[[Column], Da
         for number, place in zip(column.numbers[here].tolist(), column.places[here].tolist(), strict=True):
             if (value := column.different[place]) in said.latest:
                 of_row[number] += said.of(value)
+    for number, said_ in (of_rows or {}).items():
+        if number in of_row:
+            of_row[number] += said_
     for rows, cut in zip(late, cuts, strict=True):
         yield [what for number in rows for at, what in of_row[number] if at > cut]

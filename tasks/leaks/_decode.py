@@ -33,6 +33,9 @@ by one search of bytes, and no pattern is tried at every letter."""
 _SIXTEEN = b"a" * 16
 _BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{16,}={0,2}(?![\w+/=-])")
 _RUN = re.compile(rb"a{16,}")
+_WHOLE_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+LEAST_BASE64 = 8
+"""Characters of the shortest name that is looked at as Base64: six bytes."""
 _TOKEN = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_[A-Z]+\d?)?")
 """Most values of a state are of this form, and none of it holds anything."""
 _TOKENISH = re.compile(r"[A-Z]+(?:_[A-Z]+)*_[0-9A-F]{8}(?:_\w+)?")
@@ -99,6 +102,14 @@ def unwrapped(text: str) -> list[Any]:
                     after.append(inner)
         level = after
     return found
+
+
+def whole_base64(name: str) -> str | None:
+    """The text of ASCII that a name is in Base64 as a whole."""
+    if len(name) < LEAST_BASE64 or _WHOLE_BASE64.fullmatch(name) is None:
+        return None
+    inside = _from_base64(name)
+    return inside if inside is not None and inside.isascii() and inside.isprintable() else None
 
 
 def _once(text: str) -> Iterator[Any]:

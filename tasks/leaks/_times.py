@@ -1,9 +1,10 @@
 """Times in any format: as people and systems write them, in a text or as a number.
 
 Read anywhere: ISO 8601 (with and without zone, basic, week and ordinal dates), day, month or year first with two or four digits,
-month names in English, German, French and Spanish, glued to their figures or not, whole months, RFC 2822 and log stamps, Unix
-seconds to nanoseconds, and the time inside a UUID of version 1, 6 or 7 or a ULID. Read only where the code book says that a field
-is a time: serial days of a spreadsheet, .NET ticks and Windows file times, which are ordinary numbers anywhere else.
+month names in twelve languages, glued to their figures or not, whole months, days in Chinese, Japanese and Korean and as programs
+write them, RFC 2822, EXIF and log stamps, Unix seconds to nanoseconds, and the time inside a UUID of version 1, 6 or 7 or a ULID.
+Read only where the code book says that a field is a time: serial days of a spreadsheet, .NET ticks and Windows file times, which
+are ordinary numbers anywhere else.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
-from tasks.leaks._month_names import APOSTROPHES, ENDS_NAME, MONTH, NUMBERS, number_of
+from tasks.leaks._may_hold_times import may_hold_times
+from tasks.leaks._month_names import APOSTROPHES, ENDS_NAME, MONTH, is_no_month, number_of
+from tasks.leaks._spelled_times import spelled_in
 from tasks.leaks._time_ids import ids_in
 from tasks.leaks._whole_months import months_in
 
@@ -61,7 +64,11 @@ _NOT_GLUED = r"(?:(?<![^\W\d_]\d)(?<![^\W\d_]\d\d)|(?=[\s./-]))"
 """Behind a day: not between two letters, as in a hash that ends in "a1dec20"."""
 _FLAGS = re.IGNORECASE
 _PATTERNS = [
-    re.compile(_first("y", unless=r"\d-") + rf"(?P<s> ?[-/._] ?)(?P<m>\d\d?)(?P=s)(?P<d>\d\d?)(?:{_CLOCK})?(?!\d)", _FLAGS),
+    re.compile(
+        r"(?P<y>(?:1(?<!\d1)(?<!\d-1)9|2(?<!\d2)(?<!\d-2)0)\d\d)"
+        rf"(?P<s> ?[-/._] ?|:(?=\d\d:\d\d(?![\d:])))(?P<m>\d\d?)(?P=s)(?P<d>\d\d?)(?:{_CLOCK})?(?!\d)",
+        _FLAGS,
+    ),
     re.compile(_first("d", unless=r"\d.-") + rf"(?P<s> ?[-/.]| )\s?(?P<m>\d\d?)(?P=s)\s?{_YEAR}(?:{_CLOCK})?(?!\d)", _FLAGS),
     re.compile(
         _first("d", unless=r"\d") + rf"{_NOT_GLUED}(?:(?:{_TH}|er|º),?|\.)?[\s/._-]*(?:(?:day\s+)?of\s+|de\s+)?{_NAME}\.?"
@@ -99,67 +106,8 @@ _PATTERNS = [
 _NUMBERS_ALONE = [pattern for pattern in _PATTERNS if "n" not in pattern.groupindex]
 _MONTH_WORD = re.compile(rf"(?:{MONTH}){ENDS_NAME}")
 """In lower case, so that the search may skip to the first letters; every pattern with a month's name has no letter behind it."""
-_DAY_FIRST, _DAY_THEN_NAME, _TWO_DIGITS = _PATTERNS[1], _PATTERNS[2], _PATTERNS[9]
+_DAY_FIRST, _DAY_THEN_NAME, _NAME_THEN_DAY, _TWO_DIGITS = _PATTERNS[1], _PATTERNS[2], _PATTERNS[3], _PATTERNS[9]
 _EPOCH = re.compile(r"(?P<s>(?:1(?<![\w.,+-]1)[2-9]|2(?<![\w.,+-]2)0)\d{8})(?P<f>\d{3}|\d{6}|\d{9}|\.\d{1,9})?(?![\w-]|[.,]\d)")
-_OF_UUID = "[d-f][0-9a-f]{10}6|1[d-f][0-9a-f][89ab]"
-"""Behind a 1: of a UUID without hyphens, version 6 and 1."""
-_QUICK = re.compile(
-    rf"[-{APOSTROPHES}\d](?:(?<=1)(?:9\d\d|[2-9]\d{{8}}|{_OF_UUID})|(?<=2)0\d\d|(?<=\d)\d?[-/.]\d\d?[-/.]\d\d|"
-    rf"(?<=[{APOSTROPHES}])\d\d|(?<=[0-9a-f]{{4}}-)[167][0-9a-f]{{3}}-|(?<=0)[0-9A-Z]{{25}})",
-    _FLAGS,
-)
-"""Begins with one character of a few, so that the search skips over all others."""
-_OF_THREE = "[0-9]?[-/.][0-9][0-9]?[-/.][0-9][0-9]"
-_QUICK_ASCII = re.compile(
-    rf"1(?:9[0-9][0-9]|[2-9][0-9]{{8}}|(?i:{_OF_UUID})|{_OF_THREE})|2(?:0[0-9][0-9]|{_OF_THREE})|0(?:[0-9A-Za-z]{{25}}|{_OF_THREE})|"
-    + "|".join(f"{digit}{_OF_THREE}" for digit in range(3, 10))
-    + r"|'[0-9][0-9]|-(?<=[0-9A-Fa-f]{4}-)[167][0-9A-Fa-f]{3}-"
-)
-"""`_QUICK` for a text of ASCII alone: an alternative for each first character, of which all but one are passed over unread."""
-_BETWEEN = "|".join(rf"(?<=[^\W\d_]{{3}}{between}\d\d)" for between in ("", r"[\W_]", r"[\W_]{2}", r"[\W_]{3}"))
-_NUMBER = re.compile(rf"\d(?<!\d\d)\d(?:{_BETWEEN})")
-"""Two digits behind a word, at most three characters between, none of which is a letter or a figure."""
-_MONTH_BEFORE = re.compile(rf"(?:{MONTH})$", _FLAGS)
-_BEFORE = max(map(len, NUMBERS))
-_ENDS = frozenset(name[-3:] for name in NUMBERS)
-
-
-_SORTS = bytes(
-    ord("9") if byte in b"0123456789" else ord("a") if chr(byte).isalpha() and byte < 128 else 95 if byte == 95 else 32
-    for byte in range(256)
-)
-"""Of ASCII: each letter as "a", each figure as "9", the underscore as it stands, all others as a blank."""
-_BEHIND_WORD = re.compile(rb"aaa[ _]{0,3}99")
-"""`_NUMBER` with the end of the word before it, in ASCII that was translated by `_SORTS`."""
-
-
-def may_hold_times(text: str) -> bool:
-    """False where nothing is a year, a date of three numbers, a month before a number, an epoch or an id made of a time."""
-    if not text.isascii():
-        return _QUICK.search(text) is not None or any(_month_before(text, number.start()) for number in _NUMBER.finditer(text))
-    if _QUICK_ASCII.search(text) is not None:
-        return True
-    for word in _BEHIND_WORD.finditer(text.encode().translate(_SORTS)):
-        start = word.start()
-        if text[start : start + 3].lower() in _ENDS and _month_to(text, start + 3):
-            return True
-    return False
-
-
-def _month_before(text: str, at: int) -> bool:
-    while not text[at - 1].isalnum():
-        at -= 1
-    return _month_to(text, at)
-
-
-def _month_to(text: str, at: int) -> bool:
-    """True where the name of a month ends there."""
-    end = text[at - 3 : at]
-    # Another alphabet's letter may count as a small or capital one of ours: such ends are left to the pattern.
-    likely = end.lower() in _ENDS or not end.isascii()
-    return likely and _MONTH_BEFORE.search(text[max(0, at - _BEFORE) : at]) is not None
-
-
 _UNIX = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -216,6 +164,10 @@ def times_in(text: str) -> Iterator[Time]:
     for match in _EPOCH.finditer(text):
         if not any(a < match.end() and match.start() < b for a, b in taken):
             yield Time((_UNIX + timedelta(seconds=int(match["s"])),), match.start(), clock=True)
+    for spelled in spelled_in(text):
+        if not any(a < spelled.end and spelled.start < b for a, b in taken):
+            taken.append((spelled.start, spelled.end))
+            yield Time((spelled.at,), spelled.start, spelled.clock, not spelled.clock, MONTH_NAMED if spelled.month else "")
     for at, start, bare in ids_in(text):
         yield Time((at,), start, clock=True, kind=BARE_ID if bare else "")
     for at, start, end, figures in months_in(text, named=named):
@@ -257,6 +209,8 @@ def _dated(match: re.Match[str]) -> Time | None:
         return None
     if match.re is _DAY_THEN_NAME and match.start("y2") == match.end("n") and match.string[match.start("n") - 1] in "-/":
         return None  # "May 13-May17"
+    if match.re is _NAME_THEN_DAY and is_no_month(match.string, match.start(), match["n"]):
+        return None
     readings: list[date] = []
     for y, m, d in _days(parts, year, either=match.re in (_DAY_FIRST, _TWO_DIGITS), short=match.re is _TWO_DIGITS):
         try:

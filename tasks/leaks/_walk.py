@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from schemas.task import TaskSpec, Trajectory
-from tasks.leaks._decode import unwrapped
+from tasks.leaks._decode import may_wrap, unwrapped, whole_base64
 from tasks.leaks._states import KEPT_TASKS, declared_systems, nested, once, recorded, rows_of, tokens_in
 from tasks.leaks._times import instant
 from tasks.leaks._types import Finding, LeakInput
@@ -34,6 +34,32 @@ def opened(path: str, text: str) -> list[tuple[str, str]]:
         else:
             found += [(f"{path}/(inside)", f"{key}: {value}" if key else str(value)) for _, key, value in nested(inner)]
     return found
+
+
+def named_texts(name: str) -> list[str]:
+    """The name of a record, a key or a file, and whatever it wraps: Base64 that is a name as a whole may be short."""
+    found = [text for _, text in opened("", name)]
+    inside = whole_base64(name)
+    return found if inside is None or inside in found else [*found, inside]
+
+
+def wraps_name(name: str) -> bool:
+    """True where a name may stand for another one."""
+    return may_wrap(name) or whole_base64(name) is not None
+
+
+def keys_in(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """(path of its object, key) of every key in a JSON value and in what its texts wrap; list positions are written "*"."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield path, str(name)
+            yield from keys_in(inner, f"{path}/{name}" if path else str(name))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from keys_in(inner, f"{path}/*" if path else "*")
+    elif isinstance(value, str):
+        for inner in unwrapped(value):
+            yield from keys_in(inner, f"{path}/(inside)" if path else "(inside)") if not isinstance(inner, str) else ()
 
 
 @once

@@ -1,4 +1,7 @@
-"""What only the grader may know (answers, bounds, required steps) stands in a file or a content that agents are shown from."""
+"""What only the grader may know (answers, bounds, required steps) stands in a file, a content or a text that agents are shown.
+
+A key of JSON counts by its name; in a text, quotes or none, only a name that no sentence holds ("gold_label: 3").
+"""
 
 from __future__ import annotations
 
@@ -13,35 +16,13 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from schemas.task import TaskSpec
 from tasks.leaks._decode import unwrapped
+from tasks.leaks._grader_keys import KEYS, assigned, assigned_in, is_key, keys_of_json, may_name, quoted
 from tasks.leaks._literals import coined, holder, plain
 from tasks.leaks._plant import with_content, with_task
-from tasks.leaks._states import Column, Look, Parts
+from tasks.leaks._states import Column, Look, Parts, once
 from tasks.leaks._types import Finding, Leak, LeakInput
-from tasks.leaks._walk import Config, Found, configured
+from tasks.leaks._walk import Config, Found, Texts, configured, fact_texts, prompt_texts, shared_texts, shown_episodes
 
-_JSON_KEY = re.compile(r'"([\w .-]{3,40})\\*"\s*:')
-_QUOTED_KEY = re.compile(rf"{_JSON_KEY.pattern}|'([\w .-]{{3,40}})'\s*:")
-"""As `_JSON_KEY`, or as Python prints it."""
-_LOWER = bytes(range(256)).lower()
-SURE = ("expected", "gold", "golden", "correct", "ideal", "oracle")
-"""Words that make of an answer the right one ("expectedOutcome", "gold_answer")."""
-ANSWERS = (
-    *("answer", "answers", "action", "actions", "calls", "class", "code", "decision", "label", "outcome", "outcomes", "path"),
-    *("reply", "resolution", "response", "result", "solution", "steps", "trajectory"),
-)
-AHEAD = ("reply", "resolution", "response", "result", "steps")
-"""Answers that a desk's own records expect: when a case is to be solved, what a failing screen should have shown."""
-_WHOLE = (
-    *("outcome", "outcome_class", "outcome_code", "expected", "bounds", "g_min", "g_max", "derived_from", "required_by"),
-    *("solution", "reference_path", "reference_answer", "reference_outcome", "reference_solution", "reference_trajectory"),
-    *("true_answer", "true_outcome", "target_answer", "target_outcome", "ground_truth", "answer_key", "gold_standard"),
-)
-KEYS = frozenset(
-    (*_WHOLE, *(f"{sure}_{answer}" for sure in SURE for answer in ANSWERS if sure != "expected" or answer not in AHEAD))
-)
-_PARTS = {*SURE, *map(plain, _WHOLE)}
-_HINTS = [part.encode() for part in sorted(_PARTS) if not any(other in part for other in _PARTS - {part})]
-"""Of which each key holds one, as `plain` writes it."""
 SETTINGS = ("weights", "grades", "max_steps", "slice", "world", "canary")
 """Fields of a task that say how it is run, not what it is about."""
 LISTS = ("splits.json", "manifest.json", "stage.json")
@@ -65,9 +46,16 @@ def run(data: LeakInput) -> list[Finding]:
         workflows.setdefault(about.workflow, set()).add(code)
 
     def telling(column: Column) -> Look[str] | None:
-        """The keys of the grader's among the names of fields, and in the path below one."""
-        names = [name for path in (*column.fields, column.inner) for name in path.split("/") if _is_key(name, keys)]
+        """The keys of the grader's among the names of fields, in the path below one, and in a text."""
+        names = [name for path in (*column.fields, column.inner) for name in path.split("/") if is_key(name, keys)]
+        # Of most columns one look at all their texts together tells that none is named.
+        if column.sort == "text" and may_name("\n".join(column.different).encode("utf-8", "surrogatepass")):
+            return lambda text: [*names, *assigned(text, keys)]
         return (lambda _: names) if names else None
+
+    @once
+    def ruled(texts: Texts) -> list[tuple[str, str]]:
+        return assigned_in([(path, text) for path, text in texts if path.startswith("rules/")], keys)
 
     parts = Parts(data, telling)
     held: dict[str, set[str]] = {}
@@ -81,10 +69,10 @@ def run(data: LeakInput) -> list[Finding]:
             if system not in configs:
                 pairs = list(_pairs(system.value))
                 texts = [v for _, v in pairs if isinstance(v, str)]
-                said = {*(key for key, _ in pairs), *(key for text in texts for key in _quoted(text))}
+                said = {*(key for key, _ in pairs), *(key for text in texts for key in (*quoted(text), *assigned(text, keys)))}
                 configs[system] = (
                     list(system.contents),
-                    sorted(key for key in said if _is_key(key, keys)),
+                    sorted(key for key in said if is_key(key, keys)),
                     [v for v in texts if v in data.code_book.outcomes],
                 )
             contents, names, listed = configs[system]
@@ -103,11 +91,15 @@ def run(data: LeakInput) -> list[Finding]:
                 found.add(f"systems/{system.system}/config", "lists one outcome code of the workflow alone", [task.task_id])
         for name in {name for part in parts.of(task) for _, name in part}:
             found.add(f"content/{name}", "a key of the grader's", [task.task_id])
+        said_ = assigned_in([*prompt_texts(task), *fact_texts(task)], keys)
+        for path, name in (*said_, *ruled(shared_texts(data, task))):
+            found.add(f"{path}/{name}", "a key of the grader's", [task.task_id])
         for digest in digests:
             if digest not in held:
                 pairs = list(_pairs(data.content(digest)))
-                said = {*(key for key, _ in pairs), *(key for _, v in pairs if isinstance(v, str) for key in _quoted(v))}
-                held[digest] = {key for key in said if _is_key(key, keys)}
+                texts = [v for _, v in pairs if isinstance(v, str)]
+                said = {*(key for key, _ in pairs), *(key for text in texts for key in (*quoted(text), *assigned(text, keys)))}
+                held[digest] = {key for key in said if is_key(key, keys)}
             for name in held[digest]:
                 found.add(f"content/{name}", "a key of the grader's", [task.task_id])
     usual = {place: counted.most_common(1)[0][0] for place, counted in orders.items()}
@@ -117,8 +109,11 @@ def run(data: LeakInput) -> list[Finding]:
             found.add(f"systems/{name}/config", "lists the workflow's codes unlike its other tasks", [task_id])
     for file, text in sorted(data.files.items()):
         if file.endswith(LISTED):
-            for name in _keys_in(text, keys):
+            for name in keys_of_json(text, keys):
                 found.add(f"{file}/{name}", "a key of the grader's", [])
+    for task, episode in shown_episodes(data):
+        for _, name in dict.fromkeys(assigned_in([("", text) for text in episode.observations], keys)):
+            found.add(f"trajectories/observations/{name}", "a key of the grader's", [task.task_id])
     _rows(data, keys, found)
     _amounts(data, found)
     return found.findings()
@@ -152,10 +147,10 @@ def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
         # Most tasks have the same rules and settings: what a field holds alike is looked at once.
         known = {key: next((said for before, said in recent[key] if before == raw), None) for key, raw in row.items()}
         new = [key for key, said in known.items() if said is None]
-        may_name = _may_name(b",".join([b'"%b":%b' % (key.encode(), row[key]) for key in new]))
+        may_tell = may_name(b",".join([b'"%b":%b' % (key.encode(), row[key]) for key in new]))
         for key in new:
             raw = row[key]
-            named = _keys_in(f'"{key}":{raw.decode()}', keys) if may_name else set[str]()
+            named = keys_of_json(f'"{key}":{raw.decode()}', keys) if may_tell else set[str]()
             found_ = named, _beyond(key, raw), key in SETTINGS and coded(raw.decode())
             recent[key].appendleft((raw, found_))
             known[key] = found_
@@ -168,7 +163,7 @@ def _rows(data: LeakInput, keys: set[str], found: Found) -> None:
             looked = [(key, *said) for key, said in told(row).items()]
             # A row that is longer than its fields names one of them twice.
             twice = len(line) > sum([len(key) + len(raw) + 4 for key, raw in row.items()]) + 1
-            for name in _keys_in(line.decode(), keys) if twice else set[str]().union(*[names for _, names, _, _ in looked]):
+            for name in keys_of_json(line.decode(), keys) if twice else set[str]().union(*[names for _, names, _, _ in looked]):
                 found.add(f"{file}/{name}", "a key of the grader's", [])
             task_id = [str(json.loads(row["task_id"]))] if "task_id" in row else []
             for key, _, beyond, has_code in looked:
@@ -214,21 +209,6 @@ def _amounts(data: LeakInput, found: Found) -> None:
                 found.add(f"forms/{kind}", "a number that only held-out answers hold", [])
 
 
-def _may_name(raw: bytes) -> bool:
-    """False where a text holds none of the grader's keys (in ASCII, as `plain` writes them), however they are spelled: a key of
-    JSON is ASCII but for what `_JSON_KEY` allows between, which is taken out here. Another alphabet's letter may count as a small
-    or capital one of ours: such texts are left to the pattern."""
-    return not raw.isascii() or any(map(raw.translate(_LOWER, b" ._-").__contains__, _HINTS))
-
-
-def _keys_in(text: str, keys: set[str]) -> set[str]:
-    """The keys of JSON in a text that are the grader's."""
-    if not _may_name(text.encode()):
-        return set()
-    # No key goes over a brace, and many tasks hold the same objects: each is looked at once.
-    return {key for part in {*text.split("{")} for key in _JSON_KEY.findall(part) if _is_key(key, keys)}
-
-
 _FIELDS = frozenset(TaskSpec.model_fields)
 
 
@@ -248,19 +228,6 @@ def _beyond(key: str, raw: bytes) -> list[str]:
         places = [(key, *fault["loc"]) for fault in error.errors() if fault["type"] == "extra_forbidden"]
         return sorted({"/".join("*" if isinstance(step, int) else step for step in place) for place in places})
     return []
-
-
-def _is_key(name: str, keys: set[str]) -> bool:
-    """True for a key of the grader's, in any spelling and through look-alike letters."""
-    if plain(name) in keys:
-        return True
-    return not name.isascii() and any(isinstance(read, str) and plain(read) in keys for read in unwrapped(name))
-
-
-def _quoted(text: str) -> Iterator[str]:
-    """What stands like a key of JSON in a text, whole or cut off."""
-    if ":" in text:
-        yield from (a or b for a, b in _QUOTED_KEY.findall(text))
 
 
 def _pairs(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:

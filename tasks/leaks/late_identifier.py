@@ -20,16 +20,20 @@ from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import (
     SAID,
     TOKEN,
+    Config,
     Found,
     Texts,
     bare,
+    configured,
     fact_texts,
+    keys_in,
     must_instant,
-    opened,
+    named_texts,
     prompt_texts,
     question_texts,
     shared_texts,
     shown_episodes,
+    wraps_name,
 )
 
 _LOOSE = re.compile(
@@ -84,7 +88,7 @@ def run(data: LeakInput) -> list[Finding]:
         return at
 
     def bound_of_name(name: str) -> datetime:
-        return bound(name) if name.isascii() else datetime.max.replace(tzinfo=UTC)
+        return bound(name) if not wraps_name(name) else datetime.max.replace(tzinfo=UTC)
 
     def named(text: str) -> list[tuple[datetime, str]]:
         """(first sight, identifier) of each identifier in a text."""
@@ -114,7 +118,9 @@ def run(data: LeakInput) -> list[Finding]:
 
     def called(name: str) -> list[tuple[datetime, str]]:
         """As `named`, of a key or an id: what it wraps stands in no place of its own."""
-        return named(name) if name.isascii() else [one for _, text in opened("", name) for one in named(text)]
+        if name in tokens or not wraps_name(name):
+            return named(name)
+        return [one for text in named_texts(name) for one in named(text)]
 
     seconds = {name: at.timestamp() for name, at in tokens.items()}
 
@@ -144,10 +150,16 @@ def run(data: LeakInput) -> list[Finding]:
     def shared_names(texts: Texts) -> list[tuple[datetime, str, str]]:
         return [(at, path, name) for path, text in texts for at, name in named(text)]
 
+    @once
+    def key_names(config: Config) -> list[tuple[datetime, str, str]]:
+        values = (config.value, *map(data.content, config.contents))
+        keys = [(where, key) for value in values for where, key in keys_in(value)]
+        return [(at, f"systems/{config.system}/config/{where}", name) for where, key in keys for at, name in called(key)]
+
     cuts = [must_instant(task.started_at, f"{task.task_id}.started_at") for task in data.tasks]
     for task, cut, in_state in zip(data.tasks, cuts, after(data, cuts, seen), strict=True):
         who = (task.opening.requester_id, task.opening.requester_name, task.opening.contact, task.opening.record.record_id)
-        said = [one for name in who for one in (opened("opening", name) if not name.isascii() else (("opening", name),))]
+        said = [("opening", one) for name in who for one in ((name,) if name in tokens else named_texts(name))]
         said += prompt_texts(task)
         late = {*in_state, *((path, name) for path, text in said if bound(text) > cut for at, name in named(text) if at > cut)}
         # The requester may bring up what is new; what is first seen after the case was closed nobody could tell in it.
@@ -157,6 +169,7 @@ def run(data: LeakInput) -> list[Finding]:
             told = [*fact_texts(task), *question_texts(task)]
             late |= {(path, name) for path, text in told if bound(text) > end for at, name in named(text) if at > end}
         late |= {(path, name) for at, path, name in shared_names(shared_texts(data, task)) if at > cut}
+        late |= {(path, name) for config in configured(task) for at, path, name in key_names(config) if at > cut}
         for path, name in late:
             found.add(path, f"{_kind(name)} first seen after the cut", [task.task_id])
     _episodes(data, bound, named, found)

@@ -5,7 +5,8 @@ people wrote, as a state holds it, a bare day counts only behind a word of handl
 value of a state unless a word of planning stands before it ("due 12.03.2025"), a stamp with a time of day always. In the request,
 and in the requester's answers from the close of the case on, a bare day counts unless a word of planning stands before it or the
 requester, by the records, named that day. A month counts as a bare day does where it lies after the cut as a whole, and, short
-value or not, only if no word of planning or of an end stands before it ("valid 11/2026").
+value or not, only if no word of planning or of an end stands before it ("valid 11/2026") and no key above it says one ("due").
+As the id of a row it counts unless the column numbers beyond twelve within a year, or is that of something numbered ("invoice").
 """
 
 from __future__ import annotations
@@ -19,47 +20,29 @@ from typing import Any
 from schemas.task import TaskSpec
 from tasks.leaks._dated import Dated, after, dated
 from tasks.leaks._decode import apart, disguised
+from tasks.leaks._may_hold_times import may_hold_times
 from tasks.leaks._named import Named, named_in
+from tasks.leaks._planned import foretells, handled, planned
 from tasks.leaks._plant import with_field
+from tasks.leaks._shown_times import of_config, of_name, of_objects
+from tasks.leaks._spelled_times import may_say_year, written_out
 from tasks.leaks._states import Column, declared_systems, index_of, nested, once, state_leaves
 from tasks.leaks._time_ids import are_hashes
-from tasks.leaks._times import BARE_ID, HORIZON, MONTH_IN_FIGURES, NO_ZONE, Time, instant, may_hold_times, stamps, times_in
+from tasks.leaks._times import BARE_ID, HORIZON, MONTH_IN_FIGURES, NO_ZONE, Time, instant, stamps, times_in
 from tasks.leaks._types import Finding, Leak, LeakInput
 from tasks.leaks._walk import (
     MESSAGES,
+    Config,
     Found,
-    Texts,
     bare,
+    configured,
     fact_texts,
     must_instant,
-    opened,
     prompt_texts,
-    shared_texts,
     shown_episodes,
 )
-from tasks.leaks._whole_months import are_numbers
+from tasks.leaks._whole_months import are_numbers, months_of_path
 
-HANDLED = re.compile(
-    r"(?:resolved|closed|solved|refunded|cancell?ed|granted|refused|denied|updated|handled|decided|completed|credited|restored|"
-    r"modified|approved|paid|reopened|erledigt|gel[öo]st|geschlossen|abgeschlossen|bearbeitet|erstattet|storniert|genehmigt|"
-    r"abgelehnt|r[ée]solue?|cl[ôo]tur[ée]e?|ferm[ée]e?|trait[ée]e?|rembours[ée]e?|annul[ée]e?|accept[ée]e?|refus[ée]e?|"
-    r"resuelt[oa]|cerrad[oa]|reembolsad[oa]|cancelad[oa]|aprobad[oa]|rechazad[oa])(?:_?at|_?on)?[\W_]*(?:on|at|by|the|am|le|el|date)?"
-    r"[\W_]*(?:\w{2,10}\.?,? )?$",
-    re.IGNORECASE,
-)
-PLANNED = re.compile(
-    r"\b(?:by|until|till|before|due|from|for|on|next|planned|expected|promised|scheduled|deliver[yi]?|bis|ab|am|zum|vor|jusqu.?au|"
-    r"avant|pour|le|hasta|antes|para|el)(?: the| date| on| dem| den)?[\W_]*$",
-    re.IGNORECASE,
-)
-"""What stands before a day that is still ahead."""
-ENDING = re.compile(
-    r"(?:\b|_)(?:exp(?:iry|ires?|iring|iration)?|valid(?:ity)?|warranty|through|thru|best|end(?:s|ing)?|starts?|starting|renew(?:s|al)|"
-    r"g[üu]ltig|ablauf|garantie|valable|expiration|v[áa]lid[oa]|caduca|due|deadline|eta|target|later than|planned|scheduled|"
-    r"f[äa]llig|geplant|frist|pr[ée]vue?)(?:[_ ](?:to|in|date|at|on|im|f[üu]r|en))?[\W_]*$",
-    re.IGNORECASE,
-)
-"""What stands before a month that nobody plans: the end of a card, the begin of a contract."""
 PROSE = 40
 """Characters from which a value of a state is a text that somebody wrote, and not a stamp."""
 STAMP = re.compile(r"(\d(?<![\w-].)\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ)(?![\w.:,+-])")
@@ -72,7 +55,7 @@ STEP = timedelta(minutes=5)
 def run(data: LeakInput) -> list[Finding]:
     found = Found("late_time")
     fields = data.code_book.fields
-    planned = {name for name, rule in fields.items() if rule.planned_future}
+    ahead = {name for name, rule in fields.items() if rule.planned_future}
     dated_fields = {name for name, rule in fields.items() if rule.type in ("time", "date")}
     id_fields = {name for name, rule in fields.items() if rule.type == "id"}
 
@@ -82,17 +65,18 @@ def run(data: LeakInput) -> list[Finding]:
     def times(column: Column) -> Dated[tuple[str, Time]] | None:
         """(latest reading, (path, time)) of every time in a value, and in the keys above it; none of what is planned."""
         name, path = f"{column.system}.{column.kind}.{column.field}", column.path
-        if name in planned:
+        if name in ahead:
             return None
-        above = _latest(path, [time for key in _keys(column.inner) for time in _of_name(key)])
+        plans = foretells(f"{column.field}/{column.inner}")
+        above = [] if plans else _latest(path, [time for key in _keys(column.inner) for time in of_name(key)])
         # What is an identity's pseudonym as a whole says no time, though its digits may read as one.
         values = [value for value in column.different if value not in known]
         if column.sort == "id":
-            return dated(values, lambda record_id: _latest(path, _unnumbered(_of_name(record_id))))
+            return dated(values, lambda record_id: _latest(path, of_name(record_id)))
         if column.sort in ("NoneType", "bool"):
             return dated(column.different, lambda _: above) if above else None
         is_stamp, spoken_ = name in dated_fields, column.field == MESSAGES or column.kind in spoken
-        chosen = _unnumbered if name in id_fields else list
+        chosen = _days if plans else _unnumbered if name in id_fields else list
 
         def of(value: Any) -> list[tuple[datetime, tuple[str, Time]]]:
             return above if value in known else above + _latest(path, chosen(_times(value, is_stamp=is_stamp, spoken=spoken_)))
@@ -100,24 +84,25 @@ def run(data: LeakInput) -> list[Finding]:
         seconds = None if above or column.sort != "stamp" else _seconds(values)
         return Dated(seconds, of) if seconds is not None else dated(column.different if above else values, of)
 
-    @cache
-    def shared_times(text: str) -> list[Time]:
-        return list(times_in(text))
+    shared_times = cache(lambda text: list(times_in(text)))
 
     @once
-    def configured_times(texts: Texts) -> list[tuple[str, Time]]:
-        shown = [(path, text) for path, text in texts if path.startswith("systems/")]
-        return [(path, t) for path, text in shown for t in shared_times(text) if not (t.month and _planned(text, t))]
+    def configured_times(config: Config) -> list[tuple[str, Time]]:
+        return of_config(config, data.content)
 
     @cache
     def doubted(path: str, kind: str) -> bool:
-        """True where the other values of a column say that what reads as a time there is a number or a hash."""
+        """True where the other values of a column, or the keys beside it, say that what reads as a time is a number or a hash."""
         columns = [column for column in index_of(data).columns if column.path == path]
         texts = [value for column in columns for value in column.different if isinstance(value, str)]
-        return are_hashes(texts) if kind == BARE_ID else kind == MONTH_IN_FIGURES and are_numbers(texts)
+        if kind == MONTH_IN_FIGURES and are_numbers(texts, columns[0].kind if columns and not columns[0].field else ""):
+            return True
+        places = {(column.system, column.kind, column.field) for column in columns if column.inner}
+        keys = [one.inner for one in index_of(data).columns if (one.system, one.kind, one.field) in places]
+        return are_hashes(texts) if kind == BARE_ID else kind == MONTH_IN_FIGURES and are_numbers(keys)
 
     cuts = [must_instant(task.started_at, f"{task.task_id}.started_at") for task in data.tasks]
-    for task, cut, late in zip(data.tasks, cuts, after(data, cuts, times), strict=True):
+    for task, cut, late in zip(data.tasks, cuts, after(data, cuts, times, of_objects(index_of(data), ahead)), strict=True):
         for path, time in late:
             if time.after(cut) and not doubted(path, time.kind):
                 found.add(path, "a time after the cut", [task.task_id])
@@ -131,27 +116,29 @@ def run(data: LeakInput) -> list[Finding]:
             for time in shared_times(text):
                 opening = path.startswith("opening")
                 stamped = time.clock and opening and time.after(cut, timedelta() if time.zone else NO_ZONE)
-                if stamped or (time.after(cut) and _handled(text, time)):
+                if stamped or (time.after(cut) and handled(text, time)):
                     found.add(path, "a time after the cut", [task.task_id])
-                elif time.after(cut if opening else max(cut, end), NO_ZONE) and not _planned(text, time):
+                elif time.after(cut if opening else max(cut, end), NO_ZONE) and not planned(text, time):
                     named = named or named_in(data.requester_turns.get(task.task_id, ()))
                     if not named.holds(time):
                         span = "month" if time.month else "day"
                         what = f"a {span} after the cut that the requester, by the records, did not name"
                         found.add(path, what, [task.task_id])
-        for path, time in configured_times(shared_texts(data, task, skip=declared_systems(task))):
-            if time.after(cut):
-                found.add(path, "a time after the cut", [task.task_id])
+        for config in configured(task):
+            for path, time in configured_times(config) if config.system not in declared_systems(task) else ():
+                if time.after(cut):
+                    found.add(path, "a time after the cut", [task.task_id])
         for name in data.file_times.get(task.task_id, ()):
-            if any(time.after(cut) for time in _of_name(name)):
+            months = (Time((at,), 0, clock=False, kind=MONTH_IN_FIGURES) for at in months_of_path(name))
+            if any(time.after(cut) for time in (*of_name(name), *months)):
                 found.add("files", "a file's name says a time after the cut", [task.task_id])
-    _episodes(data, planned, found)
+    _episodes(data, ahead, found)
     return found.findings()
 
 
-def _episodes(data: LeakInput, planned: set[str], found: Found) -> None:
+def _episodes(data: LeakInput, ahead: set[str], found: Found) -> None:
     """What the episodes to imitate were shown."""
-    keys = {name.rsplit(".", 1)[1] for name in planned}
+    keys = {name.rsplit(".", 1)[1] for name in ahead}
     read = cache(instant)  # an episode looks at the same records again and again
     for task, episode in shown_episodes(data):
         cut = must_instant(task.started_at, f"{task.task_id}.started_at")
@@ -160,7 +147,7 @@ def _episodes(data: LeakInput, planned: set[str], found: Found) -> None:
             hidden = disguised(text)
             late = None if hidden else _is_late(text, cut, slack, read)
             if late is None:
-                late = hidden or any(time.after(cut, slack) for time in times_in(text))
+                late = hidden or may_say_year(text) or any(time.after(cut, slack) for time in times_in(text))
             if late and any(
                 time.after(cut, slack) and _counts(value, time, spoken=True)
                 for value, time in _unplanned(text, keys, data.first_seen)
@@ -184,14 +171,15 @@ def _unplanned(text: str, keys: set[str], known: Mapping[str, str]) -> Iterator[
     the JSON of one counts as well. What is one of the `known` pseudonyms as a whole says no time."""
     keys = keys | {"requester", "text", "subject"}
     values, beside = apart(text)
-    leaves = [(key, value) for one in values for _, key, value in nested(one)]
+    leaves = [one for value in values for one in nested(value)]
+    leaves += [(path, "", text) for value in values for path, text in written_out(value) if keys.isdisjoint(path.split("/"))]
     # JSON that was cut off is not read: nobody could tell which of its keys are planned.
-    leaves += [("", value) for _, _, value in nested(beside)] if not beside.lstrip().startswith(('{"', '[{"')) else []
-    for key, value in leaves:
+    leaves += [("", "", value) for _, _, value in nested(beside)] if not beside.lstrip().startswith(('{"', '[{"')) else []
+    for path, key, value in leaves:
         if key not in keys and isinstance(value, str | int | float) and not isinstance(value, bool):
             said = apart(value)[1] if isinstance(value, str) else str(value)
             if bare(said) not in known:
-                yield from ((said, time) for time in times_in(said))
+                yield from ((said, time) for time in times_in(said) if not (time.month and foretells(path)))
 
 
 def _keys(inner: str) -> Iterable[str]:
@@ -199,14 +187,14 @@ def _keys(inner: str) -> Iterable[str]:
     return dict.fromkeys((inner, *inner.split("/")))
 
 
-def _of_name(name: str) -> list[Time]:
-    """The times that a key, an id or a file's name says, in any dress."""
-    return [time for _, text in opened("", name) for time in times_in(text)]
-
-
 def _unnumbered(times: Iterable[Time]) -> list[Time]:
     """Those that are no month in figures: an id of that form is the number of something in its year."""
     return [time for time in times if time.kind != MONTH_IN_FIGURES]
+
+
+def _days(times: Iterable[Time]) -> list[Time]:
+    """Those that are no whole month: the key above them says that it is ahead."""
+    return [time for time in times if not time.month]
 
 
 def _latest(path: str, times: Iterable[Time]) -> list[tuple[datetime, tuple[str, Time]]]:
@@ -242,22 +230,11 @@ def _times(value: Any, *, is_stamp: bool, spoken: bool) -> list[Time]:
 
 def _counts(text: str, time: Time, *, spoken: bool) -> bool:
     """True where a time in a value is one of its own and not of a plan."""
-    if time.clock or _handled(text, time):
+    if time.clock or handled(text, time):
         return True
-    if time.month and _planned(text, time):
+    if time.month and planned(text, time):
         return False
-    return len(text) < PROSE or not (spoken or _planned(text, time))
-
-
-def _planned(text: str, time: Time) -> bool:
-    """True where the words before the time say that it is ahead."""
-    before = text[max(0, time.start - 25) : time.start]
-    return PLANNED.search(before) is not None or (time.month and ENDING.search(before) is not None)
-
-
-def _handled(text: str, time: Time) -> bool:
-    """True where the word before the time says that the case was handled then."""
-    return HANDLED.search(text[max(0, time.start - 40) : time.start]) is not None
+    return len(text) < PROSE or not (spoken or planned(text, time))
 
 
 def planted(data: LeakInput) -> LeakInput:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from schemas.records import FieldRule
-from schemas.task import SystemRef
+from schemas.task import SystemRef, Trajectory
 from tasks.leaks import LeakInput, run_check
-from tasks.leaks._plant import with_content, with_field, with_task
-from tasks.leaks.grader_constants import _HINTS, KEYS, LEAK
+from tasks.leaks._grader_keys import HINTS, KEYS, may_name
+from tasks.leaks._plant import with_content, with_field, with_task, with_text
+from tasks.leaks.grader_constants import LEAK
 from tests.unit.tasks.leak_inputs import leak_input
 
 SMALL = leak_input(tasks=40)
@@ -110,4 +111,117 @@ def test_the_right_code_alone_in_json_inside_a_text_gives_it_away() -> None:
 
 def test_each_key_holds_one_of_the_words_by_which_rows_are_looked_at() -> None:
     for key in KEYS:
-        assert any(hint in key.replace("_", "").encode() for hint in _HINTS), key
+        assert any(hint in key.replace("_", "").encode() for hint in HINTS), key
+        assert all(may_name(f'{{"{name}":3}}'.encode()) for name in (key, key.upper(), key.replace("_", "-"), f"{key}1")), key
+
+
+BARE = (
+    *(
+        "expected_outcome: 3",
+        "goldAnswer=3",
+        "gold_label -> x",
+        "trueLabel: refund",
+        "TRUE_CLASS = 3",
+        "goldAnswer1: b",
+        "gold-label: x",
+    ),
+    *(
+        "`expected_outcome`: 3",
+        "**correct_action**: refund",
+        "ground_truth := x",
+        "groundTruthLabel => 3",
+        "y_true=1",
+        "answer_key\t4",
+    ),
+    *(
+        "<expected_outcome>3</expected_outcome>",
+        "expected_outcome_2 = x",
+        "| gold_label | x |",
+        "expected_outcome is 3",
+        "gtLabel: x",
+    ),
+    *("(oracleAnswer: 3)", "{expected_outcome: 3}", "x=1;gold_label=3", "expected_outcome:refund", "{'trueOutcome': 3}"),
+)
+
+
+def asked(text: str) -> LeakInput:
+    return with_text(SMALL, 0, lambda before: f"{before} {text}")
+
+
+def told(text: str) -> LeakInput:
+    fact = SMALL.tasks[0].requester.facts[0].model_copy(update={"answer": text})
+    return with_task(SMALL, 0, lambda t: t.model_copy(update={"requester": t.requester.model_copy(update={"facts": (fact,)})}))
+
+
+def ruled(text: str) -> LeakInput:
+    rule = SMALL.tasks[0].rules[0].model_copy(update={"sentence": text})
+    return with_task(SMALL, 0, lambda t: t.model_copy(update={"rules": (rule,)}))
+
+
+def watched(text: str) -> LeakInput:
+    seen = Trajectory(
+        task_id=SMALL.tasks[0].task_id, agent="reference", observations=("{}", text), actions=('{"tool":"read"}',) * 2
+    )
+    return replace(SMALL, trajectories=(seen,))
+
+
+def posted(text: str) -> LeakInput:
+    data, digest = with_content(SMALL, {"document": "d", "version": 1, "clauses": [{"clause": "1", "text": text}]})
+    return with_task(data, 0, lambda t: t.model_copy(update={"policies": (*t.policies, digest)}))
+
+
+def noted(text: str) -> LeakInput:
+    return with_field(SMALL, 0, "orders", "order", "note", text)
+
+
+def described(text: str) -> LeakInput:
+    return configured({"tools": [{"description": text}]})
+
+
+SHOWN = (described, noted, asked, told, ruled, watched, posted)
+
+
+@pytest.mark.parametrize("text", BARE)
+def test_a_key_of_the_graders_is_found_without_quotes_before_its_value_in_whatever_is_shown(text: str) -> None:
+    for show in SHOWN:
+        for said in (text, f"Closes a case. {text}", f"Größe 3\n{text}\nAsk first."):
+            assert len({path.replace("/(inside)", "") for path in failed(show(said))}) == 1, (show, said)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "The expected outcome is a refund.",
+            "Expected outcome: a refund",
+            "the answer: 3",
+            "Correct answer: B",
+            "Gold label: 3",
+        ),
+        *("expected result: a page", "expected_result: a page", "true_cost = 3", "true: 3", "gold = 3", "answer=3", "code: 3"),
+        *(
+            "answer-key: see page 4",
+            "gold-standard: treatment",
+            "Required-by: 12 May",
+            "derived-from: x",
+            "label -> x",
+            "solution: restart",
+        ),
+        *("outcome: refused", "solution_1: restart", "bounds: 3", "The expected_outcome field is not for you", "correctly: done"),
+        *("https://x.example/expected_outcome", "expected_outcome", "correct_address: x", "goldmember=3"),
+    ],
+)
+def test_sentences_and_words_of_a_desk_before_a_colon_are_no_keys_of_the_graders(text: str) -> None:
+    for show in SHOWN:
+        for said in (text, f"Closes a case. {text}", f"Größe 3\n{text}\nAsk first."):
+            assert failed(show(said)) == [], (show, said)
+
+
+@pytest.mark.parametrize(
+    "name", ["trueLabel", "true_class", "goldAnswer1", "gold_answer_2", "expectedOutcome03", "ground_truth_label"]
+)
+def test_true_and_numbered_answers_are_keys_of_the_graders_and_numbers_of_other_words_are_not(name: str) -> None:
+    assert failed(configured({name: 3})) == [f"systems/desk/config/{name}"]
+    assert failed(with_field(SMALL, 0, "orders", "order", name, 3)) == [f"content/{name}"]
+    for other in ("true_north", "solution1", "gold1", "answer1", "label_2", "expected_result1"):
+        assert failed(configured({other: 3})) == [], other

@@ -9,13 +9,14 @@ from datetime import timedelta
 
 from schemas.plugins import load_plugins
 from tasks.leaks import Leak, run_check
+from tasks.leaks import _may_hold_times as quick
 from tasks.leaks import _times as times
 from tasks.leaks._decode import disguised, may_wrap
 from tasks.leaks._literals import coined, holder, plain
+from tasks.leaks._may_hold_times import may_hold_times
 from tasks.leaks._plant import with_field, with_task
 from tasks.leaks._states import tokens_in
 from tasks.leaks._time_ids import ids_in
-from tasks.leaks._times import may_hold_times
 from tasks.leaks._walk import must_instant
 from tasks.leaks._whole_months import months_in
 from tasks.leaks.late_identifier import _alone
@@ -56,8 +57,8 @@ def texts(number: int = 8000) -> list[str]:
 
 def test_no_text_that_a_pattern_of_times_reads_is_passed_over() -> None:
     for text in texts():
-        slow = times._QUICK.search(text) is not None or any(
-            times._month_before(text, number.start()) for number in times._NUMBER.finditer(text)
+        slow = quick._QUICK.search(text) is not None or any(
+            quick._month_before(text, number.start()) for number in quick._NUMBER.finditer(text)
         )
         assert may_hold_times(text) == slow, text
 
