@@ -110,14 +110,16 @@ def repaired(text: str) -> str:
     return str(fix_text(text, _ftfy_config()))
 
 
-def html_text(html: str) -> str:
-    """What a reader sees of an HTML body, one block a line; without quoted blocks and signatures, where anything else stays."""
+def html_text(html: str, *, quoted: bool = False) -> str:
+    """What a reader sees of an HTML body, one block a line; without quoted blocks and signatures (unless `quoted`), where
+    anything else stays."""
     from selectolax.lexbor import LexborHTMLParser
 
     body = LexborHTMLParser(html).body
     if body is None:
         return ""
-    return _tidied(_shown(body, quotes=False)) or _tidied(_shown(body, quotes=True))
+    own = "" if quoted else _tidied(_shown(body, quotes=False))
+    return own or _tidied(_shown(body, quotes=True))
 
 
 def _shown(body: LexborNode, *, quotes: bool) -> str:

@@ -1,0 +1,126 @@
+"""The parts of one mail (MIME: RFC 2045 to 2047): its text, and what is attached."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from email.message import Message
+from typing import Any
+
+from ingest.source import RowFault
+from ingest.sources import _mail_text as texts
+from ingest.text import html_text
+
+LIBRARY_FAULTS = (ValueError, LookupError, TypeError, AttributeError, AssertionError, OverflowError)
+"""What `email` raises on headers that it does not foresee. Only its own calls are under them."""
+HTML_START = re.compile(r"\s*(?:<!doctype html|<html|<head|<body)\b", re.IGNORECASE)
+MOST_DEPTH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How mails are read; from the source's options."""
+
+    hosts: tuple[str, ...]
+    zone: str
+    time_from_date: bool
+    fallback: str | None
+    most_bytes: int
+    most_text: int
+    most_parts: int
+
+
+@dataclass(slots=True)
+class Piece:
+    text: str
+    html: bool
+
+
+class Body:
+    """Texts and attachments of a mail's parts, in their order."""
+
+    def __init__(self, reading: Reading, findings: Counter[str]) -> None:
+        self.reading, self.findings = reading, findings
+        self.pieces: list[Piece] = []
+        self.attachments: list[dict[str, Any]] = []
+
+    @property
+    def html(self) -> bool:
+        return any(piece.html for piece in self.pieces)
+
+    def text(self, *, quoted: bool = True) -> str:
+        shown = [html_text(p.text, quoted=quoted) if p.html else p.text for p in self.pieces]
+        return "\n\n".join(text.strip("\r\n") for text in shown if text.strip()).replace("\r\n", "\n")
+
+    def take(self, part: Message, depth: int) -> None:
+        if depth > MOST_DEPTH:
+            raise RowFault("parts are nested too deep", found=f"more than {MOST_DEPTH}", allowed=f"{MOST_DEPTH} levels")
+        for defect in part.defects:
+            self.findings[f"defect_{type(defect).__name__.removesuffix('Defect')}"] += 1
+        kind = _of_library(part.get_content_type, "text/plain")
+        payload = part.get_payload()
+        children = [child for child in payload if isinstance(child, Message)] if isinstance(payload, list) else []
+        if kind.startswith("message/") and children:
+            self.findings["nested_mail"] += 1
+            self.attach(part, kind, None)
+        elif children and kind == "multipart/alternative":
+            self.alternative(children, depth)
+        elif children:
+            for child in children:
+                self.take(child, depth + 1)
+        else:
+            self.leaf(part, "text/plain" if kind.startswith("multipart/") else kind)
+
+    def alternative(self, children: list[Message], depth: int) -> None:
+        """Of several forms of one text: the first plain one that is not blank, else the first in HTML. All attachments."""
+        told: list[list[Piece]] = []
+        for child in children:
+            inner = Body(self.reading, self.findings)
+            inner.take(child, depth + 1)
+            self.attachments += inner.attachments
+            told.append(inner.pieces)
+        plain = next((pieces for pieces in told if any(not p.html and p.text.strip() for p in pieces)), None)
+        self.pieces += plain or next((pieces for pieces in told if any(p.text.strip() for p in pieces)), [])
+
+    def leaf(self, part: Message, kind: str) -> None:
+        data = self.bytes_of(part)
+        name = _of_library(part.get_filename, None)
+        disposition = _of_library(part.get_content_disposition, None)
+        if kind not in ("text/plain", "text/html") or disposition == "attachment" or name:
+            self.attach(part, kind, len(data))
+            return
+        charset = _of_library(part.get_content_charset, None)
+        text, fell_back = texts.decoded(data, charset, self.reading.fallback)
+        self.findings["charset_fallback"] += fell_back
+        html = kind == "text/html"
+        if not html and HTML_START.match(text):
+            self.findings["html_as_plain"] += 1
+            html = True
+        if not html and str(_of_library(lambda: part.get_param("format"), "")).casefold() == "flowed":
+            deleted = str(_of_library(lambda: part.get_param("delsp"), "")).casefold() == "yes"
+            text = texts.unflowed(text, delete_space=deleted)
+        self.pieces.append(Piece(text, html))
+
+    def bytes_of(self, part: Message) -> bytes:
+        """The part's bytes, its transfer encoding undone as far as it goes (a cut base64 gives what it holds)."""
+        before = len(part.defects)
+        data = _of_library(lambda: part.get_payload(decode=True), None)
+        for defect in part.defects[before:]:
+            self.findings[f"defect_{type(defect).__name__.removesuffix('Defect')}"] += 1
+        if isinstance(data, bytes):
+            return data
+        raise RowFault("the transfer encoding cannot be undone", field="body", found="a damaged part")
+
+    def attach(self, part: Message, kind: str, size: int | None) -> None:
+        name = _of_library(part.get_filename, None) or ""
+        shown = texts.words_decoded(texts.header_text(str(name), self.reading.fallback), self.reading.fallback)
+        self.attachments.append({"name": shown[:255], "type": kind[:100], "size": size})
+
+
+def _of_library(call: Any, otherwise: Any) -> Any:
+    """What `email` tells of a part, or `otherwise` where its header is beyond it."""
+    try:
+        return call()
+    except (*LIBRARY_FAULTS, RecursionError):
+        return otherwise
