@@ -55,6 +55,8 @@ class Mail:
     """The whole text, quoted parts too."""
     own: str
     """The text without quoted parts and signature."""
+    html: bool
+    """Whether the text was HTML, in which quotes carry no mark."""
     attachments: tuple[dict[str, Any], ...]
     """{"name", "type", "size"} (bytes, null where it cannot be told) of each part that is no text to read."""
     findings: tuple[tuple[str, int], ...]
@@ -111,6 +113,7 @@ def parsed(raw: bytes, reading: Reading) -> Mail:
         stamp=stamp,
         full=full,
         own=own,
+        html=body.html,
         attachments=tuple(body.attachments),
         findings=tuple(sorted((name, count) for name, count in findings.items() if count)),
         unshown=tuple(sorted({n for n, _ in headers if n in UNSHOWN})),

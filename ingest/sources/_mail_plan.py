@@ -1,7 +1,7 @@
 """The pass over all mails before they are read in parts: which are copies of one another, and which are one conversation.
 
 Every mail is parsed twice, here and in its part: threads go over files, and parts know nothing of one another. What is kept of a
-mail in between is some 3 kB of ids, addresses and digests of runs of words, never its text.
+mail in between is some kB (at most 24) of ids, addresses and digests of runs of words, never its text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from ingest.source import RowFault
@@ -69,20 +69,23 @@ def letter_of(mail: Mail, *, key: str = "") -> Letter:
     """What threading needs of a mail."""
     if mail.stamp.at is None:
         raise RowFault("no time", field="date", found="none")
-    own, quoted, every = split_quote(mail.full, mail.own)
+    own, quoted, every, attribution = split_quote(mail.full, mail.own, html=mail.html)
     return Letter(
         key=key,
         message_id=mail.message_id or f"made:{mail.digest[:32]}",
         at=mail.stamp.at,
+        sent=datetime.fromisoformat(mail.sent) if mail.sent else mail.stamp.at,
         references=mail.references,
         in_reply_to=mail.in_reply_to,
         subject=mail.subject,
         sender=mail.sender[1],
+        name=mail.sender[0],
         recipients=frozenset((*mail.to, *mail.cc)),
         list_id=mail.list_id,
         own=shingles(own),
         quoted=shingles(quoted),
         all_quoted=shingles(every),
+        attribution=attribution,
     )
 
 

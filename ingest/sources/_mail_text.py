@@ -11,7 +11,7 @@ from email.utils import getaddresses
 from zlib import crc32
 
 from ingest.source import RowFault
-from ingest.text import QUOTED, own_words, repaired
+from ingest.text import QUOTED, WROTE, own_words, repaired
 
 WORD = re.compile(r"=\?([^?\s]{1,60})\?([bq])\?([^?\r\n]*)\?=", re.IGNORECASE)
 BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,60}\?[bqBQ]\?)")
@@ -28,9 +28,10 @@ NO_CHARSETS = frozenset({"idna", "punycode", "unicode_escape", "raw_unicode_esca
 MOST_HEADER = 65_536
 """Characters of a header that are read; a longer one is cut and counted."""
 MOST_ADDRESSES = 2_000
+SAID_BY = re.compile(r"\W*(?:from|von|de|van|da)\W*:", re.IGNORECASE)
 SHINGLE = 4
 """Words in a row that are compared between a quote and the mail that it may be of: breaks of lines do not matter then."""
-MOST_SHINGLES = 512
+MOST_SHINGLES = 2_000
 
 
 def decoded(raw: bytes, charset: str | None, fallback: str | None) -> tuple[str, bool]:
@@ -155,16 +156,25 @@ def shingles(lines: list[str]) -> array[int]:
     return array("I", sorted(found))
 
 
-def split_quote(text: str, own: str) -> tuple[list[str], list[str], list[str]]:
-    """(the writer's own lines, the lines quoted once, all lines quoted) of a body. `own`: what `own_words` left of it."""
+def split_quote(text: str, own: str, *, html: bool) -> tuple[list[str], list[str], list[str], str]:
+    """(the writer's own lines, the lines quoted once, all lines quoted, the attribution) of a body. `own`: what `own_words` left.
+
+    Lines that are cut but not marked as quoted are a quote where the mail is HTML, or where a line before them says whose words
+    follow; else they are a signature or a list's footer. The attribution is the three lines before the first quote, and the
+    header of a quoted mail that says who wrote it.
+    """
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     kept = {line.strip() for line in own.split("\n") if not QUOTED.match(line)}
     mine = [line for line in lines if line in kept]
     quoted = [line for line in lines if line not in kept]
     marked = [line for line in quoted if QUOTED.match(line)]
     once = [line.lstrip("> ") for line in marked if not QUOTED.match(line[1:])]
-    bare = [line.lstrip("> ") for line in quoted]
-    return mine, once or bare, bare
+    told = next((i for i, line in enumerate(quoted) if SAID_BY.match(line) or WROTE.fullmatch(line)), len(quoted))
+    bare = [line.lstrip("> ") for i, line in enumerate(quoted) if html or i >= told or QUOTED.match(line)]
+    first = next((index for index, line in enumerate(lines) if QUOTED.match(line)), len(lines))
+    named = lines[max(0, first - 3) : first] if first < len(lines) else []
+    named += [line for line in bare if SAID_BY.match(line)][:1]
+    return mine, once or bare, bare, " ".join(named).casefold()[:500]
 
 
 def without_quote(text: str) -> str:

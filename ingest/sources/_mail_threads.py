@@ -10,33 +10,34 @@ same subject between the same people or on the same list, within a time; a forwa
 
 from __future__ import annotations
 
-import re
 from array import array
-from bisect import bisect_left
-from collections import defaultdict
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Literal
 
+from ingest.sources._mail_subjects import base_subject, former_subject
+
 By = Literal["references", "in_reply_to", "quoted", "subject"]
-REPLY = re.compile(
-    r"\s*(?:re|aw|antw|antwort|sv|vs|odp|ref|rif|res|ynt|rép|回复|答复)\s*(?:\[\d+\]|\(\d+\)|\^\d+)?\s*[:：]\s*", re.IGNORECASE
-)
-FORWARD = re.compile(r"\s*(?:fwd?|wg|tr|vb|vl|rv|enc|i|doorst|转发)\s*(?:\[\d+\])?\s*[:：]\s*|\s*\[fwd?:\s*", re.IGNORECASE)
-TAG = re.compile(r"\s*\[[^\]\d]{1,40}\]\s*")
-"""A list's name before the subject. With a figure in it it may be a case's number, which tells cases apart, and stays."""
-TRAILER = re.compile(r"\s*\(fwd\)\s*$", re.IGNORECASE)
 LEAST_SHARED = 3
 """Runs of words that a quote must have in common with the mail that it is of ..."""
 LEAST_SHARE = 0.4
 """... and their least share of the quote's; above SURE a single one is enough."""
 SURE = 0.8
-OTHER_SUBJECT = 0.6
-"""The share that is asked of a quote where the subjects differ."""
+LEAST_COMMON = 3
+"""Mails of other subjects that hold a run of words before it says nothing."""
+OTHER_SHARE = 0.6
+OTHER_SHARED = 8
+"""What is asked of a quote where the subjects differ."""
 MOST_CANDIDATES = 200
 """Earlier mails that one mail is compared with, the latest ones."""
+OVERTAKEN = timedelta(hours=12)
+"""How much later than its answer a mail may arrive, by servers that fetch in batches; it was sent before it all the same."""
+LEAST_NAME = 4
+"""Characters of a name that is looked for."""
 LEAST_SUBJECT = 3
 """Characters of a subject that can join mails."""
 
@@ -49,10 +50,14 @@ class Letter:
     """Tells mails apart; orders those of one instant."""
     message_id: str
     at: datetime
+    """When it came."""
+    sent: datetime
+    """When it was sent, as its sender says (else when it came): only to find what it may answer."""
     references: tuple[str, ...]
     in_reply_to: tuple[str, ...]
     subject: str
     sender: str
+    name: str
     recipients: frozenset[str]
     list_id: str
     own: array[int]
@@ -60,6 +65,8 @@ class Letter:
     quoted: array[int]
     """Shingles of what is quoted once: words of the mail that is answered."""
     all_quoted: array[int]
+    attribution: str
+    """The lines before the first quote, which name the writer of what is quoted; in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +85,6 @@ class Thread:
     """The root's message id, whether or not that mail is in the export."""
     keys: tuple[str, ...]
     """By time."""
-
-
-def base_subject(subject: str) -> tuple[str, bool, bool]:
-    """(subject without marks of replies and lists, whether it is a reply's, whether a forward's).
-
-    "Re: Fwd: X" is a reply to the forward, whose base is "fwd: x": it does not meet the mails about X.
-    """
-    text = subject
-    reply = False
-    while True:
-        if match := REPLY.match(text):
-            reply, text = True, text[match.end() :]
-        elif match := TAG.match(text):
-            text = text[match.end() :]
-        else:
-            break
-    forward = bool(match := FORWARD.match(text)) or bool(TRAILER.search(text))
-    while match := FORWARD.match(text):
-        text = text[match.end() :]
-    text = " ".join(TRAILER.sub("", text).casefold().split())
-    return (f"fwd: {text}" if forward else text), reply, forward and not reply
 
 
 class Forest:
@@ -176,69 +162,94 @@ def _present(letter: Letter, forest: Forest, by_id: dict[str, Letter]) -> str | 
 def _link_by_words(
     ordered: list[Letter], forest: Forest, by_id: dict[str, Letter], links: dict[str, Link], window: timedelta
 ) -> None:
-    """Links mails whose headers lead to no mail that is there, by quote or by subject; to earlier mails only."""
+    """Links mails whose headers lead to no mail that is there, by quote or by subject."""
     subjects = {letter.key: base_subject(letter.subject) for letter in ordered}
-    by_subject, by_sender = _Index(), _Index()
+    by_subject, by_sender, by_list = Index(), Index(), Index()
+    for letter in ordered:
+        by_subject.add(subjects[letter.key][0], letter)
+        by_sender.add(letter.sender, letter)
+        by_list.add(letter.list_id, letter)
     for letter in ordered:
         base, reply, forward = subjects[letter.key]
+        was = former_subject(base)
         link = links.get(letter.key)
-        if not forward and (link is None or link.to is None) and (reply or letter.quoted):
-            since = letter.at - window
-            same = by_subject.latest(base, since) if len(base) >= LEAST_SUBJECT else []
-            others = [other for address in sorted(letter.recipients) for other in by_sender.latest(address, since)]
-            found = quoted_one(letter, same, others)
-            by: By = "quoted"
-            if found is None and reply and link is None:
-                found, by = subject_one(letter, same), "subject"
-            top = forest.root(letter.message_id)
-            if found is not None and (top not in by_id or by_id[top] is letter) and forest.put(top, found.message_id):
-                links[letter.key] = Link(found.key, by)
-        by_subject.add(base, letter)
-        for address in {letter.sender} - {""}:
-            by_sender.add(address, letter)
+        if forward or (link is not None and link.to is not None) or not (reply or was or letter.quoted):
+            continue
+        same = [o for word in (base, was) if len(word) >= LEAST_SUBJECT for o in by_subject.before(word, letter, window)]
+        others = by_list.before(letter.list_id, letter, window)
+        others += [other for address in sorted(letter.recipients) for other in by_sender.before(address, letter, window)]
+        found = quoted_one(letter, same, others)
+        by: By = "quoted"
+        if found is None and (reply or was) and link is None:
+            found, by = subject_one(letter, same), "subject"
+        top = forest.root(letter.message_id)
+        if found is not None and (top not in by_id or by_id[top] is letter) and forest.put(top, found.message_id):
+            links[letter.key] = Link(found.key, by)
 
 
-class _Index:
+class Index:
     """Letters by a word, in their order of time."""
 
     def __init__(self) -> None:
         self.letters: dict[str, list[Letter]] = defaultdict(list)
 
     def add(self, word: str, letter: Letter) -> None:
-        self.letters[word].append(letter)
+        if word:
+            self.letters[word].append(letter)
 
-    def latest(self, word: str, since: datetime) -> list[Letter]:
+    def before(self, word: str, letter: Letter, window: timedelta) -> list[Letter]:
+        """The latest mails that `letter` may answer: earlier by arrival, or by what their senders say."""
         found = self.letters.get(word, [])
-        start = max(bisect_left(found, since, key=lambda letter: letter.at), len(found) - MOST_CANDIDATES)
-        return found[start:]
+        end = bisect_right(found, letter.at + OVERTAKEN, key=lambda other: other.at)
+        start = max(bisect_left(found, letter.at - window, key=lambda other: other.at), end - MOST_CANDIDATES)
+        own = (letter.at, letter.key)
+        return [o for o in found[start:end] if ((o.at, o.key) < own or o.sent < letter.sent) and o.key != letter.key]
 
 
-def shared(left: array[int], right: array[int]) -> int:
-    """How many runs of words two texts have in common."""
-    return len(set(left).intersection(right))
+def boilerplate(quoted: array[int], apart: list[Letter]) -> set[int]:
+    """Runs of words of a quote that several mails of other subjects hold: a list's footer, a signature."""
+    wanted = set(quoted)
+    counted = Counter(run for other in apart for run in wanted.intersection(other.own))
+    return {run for run, count in counted.items() if count >= LEAST_COMMON}
 
 
 def quoted_one(letter: Letter, same: list[Letter], others: list[Letter]) -> Letter | None:
-    """The earlier mail whose own words are quoted: the largest share, of equal ones the latest."""
+    """The mail whose own words are quoted: one that the quote names as its writer before others, then the largest share, then the
+    latest."""
     if not letter.quoted:
         return None
-    best: tuple[float, datetime, str] | None = None
+    best: tuple[bool, float, datetime, str] | None = None
     found = None
     known = {other.key for other in same}
-    for other, least in (*((o, LEAST_SHARE) for o in same), *((o, OTHER_SUBJECT) for o in others if o.key not in known)):
-        count = shared(letter.quoted, other.own)
+    apart = list({other.key: other for other in others if other.key not in known}.values())
+    quote = set(letter.quoted) - boilerplate(letter.quoted, apart)
+    for other in (*same, *apart):
+        count = len(quote.intersection(other.own))
         share = count / len(letter.quoted)
-        if share < least or (count < LEAST_SHARED and share < SURE):
+        if other.key in known:
+            fits = share >= LEAST_SHARE and (count >= LEAST_SHARED or share >= SURE)
+        else:
+            fits = share >= OTHER_SHARE and count >= OTHER_SHARED
+        if not fits:
             continue
-        if best is None or (share, other.at, other.key) > best:
-            best, found = (share, other.at, other.key), other
+        rank = (attributed(letter, other), share, other.sent, other.key)
+        if best is None or rank > best:
+            best, found = rank, other
     return found
 
 
+def attributed(letter: Letter, other: Letter) -> bool:
+    """Whether the line before a quote names the other mail's writer."""
+    if not letter.attribution:
+        return False
+    named = len(other.name) >= LEAST_NAME and other.name.casefold() in letter.attribution
+    return named or (bool(other.sender) and other.sender in letter.attribution)
+
+
 def subject_one(letter: Letter, same: list[Letter]) -> Letter | None:
-    """The latest earlier mail of the same subject between the same people, or on the same list."""
+    """The latest mail of the same subject between the same people or on the same list; one whose writer is named goes before."""
     fitting = [other for other in same if _met(letter, other)]
-    return fitting[-1] if fitting else None
+    return max(fitting, key=lambda other: (attributed(letter, other), other.sent, other.key), default=None)
 
 
 def _met(letter: Letter, other: Letter) -> bool:
