@@ -11,7 +11,7 @@ from email.utils import getaddresses
 from zlib import crc32
 
 from ingest.source import RowFault
-from ingest.text import QUOTED, WROTE, own_words, repaired
+from ingest.text import HEADER, ORIGINAL, QUOTED, WROTE, own_words, repaired
 
 WORD = re.compile(r"=\?([^?\s]{1,60})\?([bq])\?([^?\r\n]*)\?=", re.IGNORECASE)
 BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,60}\?[bqBQ]\?)")
@@ -113,6 +113,14 @@ def _word_bytes(kind: str, body: str) -> bytes | None:
         return None
 
 
+def from_base64(text: str) -> tuple[bytes, bool]:
+    """The bytes of base64 (RFC 2045, 6.8) as far as they go, and whether it was cut off; what is not of its alphabet is skipped."""
+    held = re.sub(r"[^A-Za-z0-9+/]", "", text.rstrip().rstrip("="))
+    cut = len(held) % 4 == 1 or (len(held) % 4 > 0 and not text.rstrip().endswith("="))
+    whole = held[: len(held) - 1] if len(held) % 4 == 1 else held
+    return binascii.a2b_base64(whole + "=" * (-len(whole) % 4)), cut
+
+
 def addresses(value: str, fallback: str | None) -> list[tuple[str, str]]:
     """(name, address in lower case) of each address of a header (RFC 5322, 3.4), also where its form is wrong; [] for none."""
     try:
@@ -171,10 +179,11 @@ def split_quote(text: str, own: str, *, html: bool) -> tuple[list[str], list[str
     once = [line.lstrip("> ") for line in marked if not QUOTED.match(line[1:])]
     told = next((i for i, line in enumerate(quoted) if SAID_BY.match(line) or WROTE.fullmatch(line)), len(quoted))
     bare = [line.lstrip("> ") for i, line in enumerate(quoted) if html or i >= told or QUOTED.match(line)]
+    words = [line for line in bare if not (HEADER.match(line) or ORIGINAL.fullmatch(line) or WROTE.fullmatch(line))]
     first = next((index for index, line in enumerate(lines) if QUOTED.match(line)), len(lines))
     named = lines[max(0, first - 3) : first] if first < len(lines) else []
     named += [line for line in bare if SAID_BY.match(line)][:1]
-    return mine, once or bare, bare, " ".join(named).casefold()[:500]
+    return mine, once or words, words, " ".join(named).casefold()[:500]
 
 
 def without_quote(text: str) -> str:
