@@ -59,8 +59,8 @@ class Body:
         for defect in part.defects:
             self.findings[f"defect_{type(defect).__name__.removesuffix('Defect')}"] += 1
         kind = _of_library(part.get_content_type, "text/plain")
-        payload = part.get_payload()
-        children = [child for child in payload if isinstance(child, Message)] if isinstance(payload, list) else []
+        payload: Any = part.get_payload() if part.is_multipart() else None
+        children = [child for child in payload or () if isinstance(child, Message)]
         if kind.startswith("message/") and children:
             self.findings["nested_mail"] += 1
             self.attach(part, kind, None)
@@ -104,13 +104,14 @@ class Body:
 
     def bytes_of(self, part: Message) -> bytes:
         """The part's bytes, its transfer encoding undone as far as it goes (a cut base64 gives what it holds)."""
-        payload = part.get_payload()
-        if isinstance(payload, str) and str(part.get("content-transfer-encoding", "")).strip().casefold() == "base64":
-            data, cut = texts.from_base64(payload)
-            self.findings["cut_base64"] += cut
-            return data
+        base64 = str(part.get("content-transfer-encoding", "")).strip().casefold() == "base64"
+        if base64:
+            del part["content-transfer-encoding"]  # the library gives a cut one up; it is undone here
         before = len(part.defects)
         data = _of_library(lambda: part.get_payload(decode=True), None)
+        if base64 and isinstance(data, bytes):
+            data, cut = texts.from_base64(data.decode("ascii", "replace"))
+            self.findings["cut_base64"] += cut
         for defect in part.defects[before:]:
             self.findings[f"defect_{type(defect).__name__.removesuffix('Defect')}"] += 1
         if isinstance(data, bytes):

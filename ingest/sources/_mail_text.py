@@ -23,7 +23,7 @@ ALIASES = {
     "iso-2022-jp": "iso2022_jp_ext",
 }  # fmt: skip
 """Names that mails use, and the charset that holds all its characters (as the WHATWG's standard of encodings reads them)."""
-NO_CHARSETS = frozenset({"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem"})
+NO_CHARSETS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "mbcs", "oem"})
 """Python's codecs that are no charset of mails (and some take time that grows with the square of the text)."""
 MOST_HEADER = 65_536
 """Characters of a header that are read; a longer one is cut and counted."""
@@ -44,7 +44,7 @@ def decoded(raw: bytes, charset: str | None, fallback: str | None) -> tuple[str,
         if name is None:
             continue
         try:
-            if codecs.lookup(name).name in NO_CHARSETS:
+            if codecs.lookup(name).name.replace("_", "-") in NO_CHARSETS:
                 continue
             text = raw.decode(name)
         except (LookupError, UnicodeError, ValueError):
@@ -114,11 +114,16 @@ def _word_bytes(kind: str, body: str) -> bytes | None:
 
 
 def from_base64(text: str) -> tuple[bytes, bool]:
-    """The bytes of base64 (RFC 2045, 6.8) as far as they go, and whether it was cut off; what is not of its alphabet is skipped."""
-    held = re.sub(r"[^A-Za-z0-9+/]", "", text.rstrip().rstrip("="))
-    cut = len(held) % 4 == 1 or (len(held) % 4 > 0 and not text.rstrip().endswith("="))
-    whole = held[: len(held) - 1] if len(held) % 4 == 1 else held
-    return binascii.a2b_base64(whole + "=" * (-len(whole) % 4)), cut
+    """The bytes of base64 (RFC 2045, 6.8) as far as they go, and whether it was cut off. Characters that are none of its alphabet
+    are skipped; padding may stand between pieces that some programs join."""
+    out, cut = b"", False
+    pieces = re.split(r"(=+)", re.sub(r"[^A-Za-z0-9+/=]", "", text))
+    for held, padding in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
+        odd = len(held) % 4
+        cut |= odd == 1 or (odd > 0 and not padding)
+        whole = held[:-1] if odd == 1 else held
+        out += binascii.a2b_base64(whole + "=" * (-len(whole) % 4))
+    return out, cut
 
 
 def addresses(value: str, fallback: str | None) -> list[tuple[str, str]]:

@@ -103,10 +103,12 @@ def found(context: Context) -> Found:
 def inputs(context: Context) -> dict[str, str]:
     """A digest a folder: exports of single mails have very many files."""
     folders: dict[str, list[tuple[str, str]]] = {}
-    for path, form in found(context).files:
+    files = found(context)
+    for path, form in files.files:
         name = f"{context.file(path.parent)}/*" if path.parent != context.export else "*"
         folders.setdefault(name, []).append((path.name, f"{form}:{sha256_file(path)}"))
-    return {name: sha256_json(files) for name, files in sorted(folders.items())}
+    told = {name: sha256_json(entries) for name, entries in sorted(folders.items())}
+    return {**told, "files passed over": sha256_json(sorted(files.passed.items()))}
 
 
 def reading(context: Context) -> Reading:
