@@ -3,10 +3,11 @@
 A row is a mail, its place the file and the bytes in it; it is read whole or goes to quarantine whole. Copies of one mail (the
 same Message-ID, sender and Date in two folders, or the same content under an altered Message-ID) count as repeated. Record
 `mail.thread`: its id is made from the Message-ID of the conversation's root; its opening fields (subject, from, from_name, to,
-cc) are those of its first mail; each mail is a message at the time at which the receiving server had it (`Received`; the
-sender's `Date` only where no server wrote a line, and counted), with `attachments` (names, types, sizes, never their bytes) and
-`link`: {"number", "answers", "by"}, which earlier mail it answers and what says so. The code book declares the fields that are
-wanted. Quoted older mails are left out of a text where they are mails of the same thread.
+cc, and as `requester` the writer's address where it is not of `own_domains`) are those of its first mail. Each mail is a message
+at the time at which the receiving server had it (`Received`; the sender's `Date` only where no server wrote a line, and
+counted), with `attachments` (names, types, sizes, never their bytes) and `link`: {"number", "answers", "by"}, which earlier mail
+it answers and what says so. The code book declares the fields that are wanted. Quoted older mails are left out of a text where
+they are mails of the same thread.
 
 Never shown: folder names, flags and labels of the mailbox, which tell of the handling, and Bcc.
 
@@ -34,7 +35,8 @@ from schemas.errors import SourceError
 from schemas.events import EventType
 from schemas.files import sha256_file, sha256_json
 
-KIND = "thread"
+KIND, PERSON = "thread", "mailbox"
+"""A record is a thread; whoever writes is known by a mailbox's address ("mail:mailbox:anna@example.com")."""
 PART = 500
 """Mails that one part reads; fixed, so that outputs do not depend on the number of workers."""
 MAILBOX_FILES = (
@@ -155,7 +157,7 @@ def emit(context: Context, output: Output, row: Row, mail: Mail, entry: Planned)
     """The events of one mail; what is odd and what is left out is counted for the copy that counts."""
     options: MailOptions = context.options
     record = (options.system, KIND, entry.thread)
-    actor = mail.sender[1] or None
+    actor = f"{options.system}:{PERSON}:{mail.sender[1]}" if mail.sender[1] else None
     step = _steps(entry.thread, entry.number)
     if entry.number == 1:
         order = next(step)
@@ -163,7 +165,7 @@ def emit(context: Context, output: Output, row: Row, mail: Mail, entry: Planned)
         row.mark(record, "opened", mail.stamp, order)
         if (owner := organisation(mail, options)) is not None:
             row.owner(record, organisation=owner)
-    for field, value in fields(mail, entry):
+    for field, value in fields(mail, entry, options):
         rule = context.code_book.rule(*record[:2], field)
         if rule is None:
             if entry.chosen:
@@ -192,13 +194,15 @@ def _steps(thread: str, number: int) -> Iterator[tuple[str, int, int]]:
         step += 1
 
 
-def fields(mail: Mail, entry: Planned) -> Iterator[tuple[str, Any]]:
+def fields(mail: Mail, entry: Planned, options: MailOptions) -> Iterator[tuple[str, Any]]:
     """(field, value) of what a mail tells of its thread at its time."""
     if entry.number == 1:
         name, address = mail.sender
         yield "subject", mail.subject
         if address:
             yield "from", address
+            if _domain(address) not in options.own_domains:
+                yield "requester", address
         if name:
             yield "from_name", name
         yield "to", list(mail.to)
