@@ -176,8 +176,10 @@ def own_words(text: str) -> str:
         return text
     kept: list[str] = []
     signature = False
-    for index, line in enumerate(lines):
-        after = next((x for x in lines[index + 1 :] if x.strip()), "")
+    below = [""]
+    for line in reversed(lines[1:]):
+        below.append(line if line.strip() else below[-1])
+    for index, (line, after) in enumerate(zip(lines, reversed(below), strict=True)):
         if QUOTED.match(line):
             signature = False
         elif WROTE.fullmatch(line):

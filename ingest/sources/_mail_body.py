@@ -16,6 +16,34 @@ LIBRARY_FAULTS = (ValueError, LookupError, TypeError, AttributeError, AssertionE
 """What `email` raises on headers that it does not foresee. Only its own calls are under them."""
 HTML_START = re.compile(r"\s*(?:<!doctype html|<html|<head|<body)\b", re.IGNORECASE)
 MOST_DEPTH = 50
+TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9:]*)")
+SELF_CLOSING = frozenset(
+    [
+        "p",
+        "br",
+        "hr",
+        "img",
+        "input",
+        "meta",
+        "link",
+        "li",
+        "td",
+        "tr",
+        "th",
+        "tbody",
+        "dt",
+        "dd",
+        "option",
+        "col",
+        "area",
+        "base",
+        "wbr",
+        "source",
+        "o:p",
+    ]
+)
+MOST_OPEN = 5_000
+"""Elements of HTML that may be open at once: the time that a parser takes grows with the square of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +128,8 @@ class Body:
         if not html and str(_of_library(lambda: part.get_param("format"), "")).casefold() == "flowed":
             deleted = str(_of_library(lambda: part.get_param("delsp"), "")).casefold() == "yes"
             text = texts.unflowed(text, delete_space=deleted)
+        if html and deepest(text) > MOST_OPEN:
+            raise RowFault("HTML is nested too deep", field="body", found=f"more than {MOST_OPEN}", allowed=f"{MOST_OPEN} levels")
         self.pieces.append(Piece(text, html))
 
     def bytes_of(self, part: Message) -> bytes:
@@ -122,6 +152,16 @@ class Body:
         name = _of_library(part.get_filename, None) or ""
         shown = texts.words_decoded(texts.header_text(str(name), self.reading.fallback), self.reading.fallback)
         self.attachments.append({"name": shown[:255], "type": kind[:100], "size": size})
+
+
+def deepest(html: str) -> int:
+    """About how many elements are open at once at most; those that HTML closes by itself do not count."""
+    depth = most = 0
+    for match in TAG.finditer(html):
+        if match[2].casefold() not in SELF_CLOSING:
+            depth = max(0, depth - 1) if match[1] else depth + 1
+            most = max(most, depth)
+    return most
 
 
 def _of_library(call: Any, otherwise: Any) -> Any:

@@ -86,7 +86,7 @@ def parsed(raw: bytes, reading: Reading) -> Mail:
     full = repaired(body.text())
     if len(full) > reading.most_text:
         raise RowFault("the text is too long", found=f"{len(full)} characters", allowed=f"max_text = {reading.most_text}")
-    own = repaired(texts.without_quote(body.text(quoted=False)) if body.html else texts.without_quote(full))
+    own = texts.without_quote(repaired(body.text(quoted=False)) if body.html else full)
     subject = texts.words_decoded(first.get("subject", ""), reading.fallback)
     ids = _ids(first.get("message-id", ""), bare=True)
     findings["from_missing"] += not sender[1]

@@ -16,6 +16,7 @@ from ingest.text import HEADER, ORIGINAL, QUOTED, WROTE, own_words, repaired
 WORD = re.compile(r"=\?([^?\s]{1,60})\?([bq])\?([^?\r\n]*)\?=", re.IGNORECASE)
 BETWEEN = re.compile(r"(\?=)\s+(?==\?[^?\s]{1,60}\?[bqBQ]\?)")
 ADDRESS = re.compile(r"[^\s<>\"',;:()\[\]@]{1,120}@[A-Za-z0-9.-]{1,200}[A-Za-z0-9]")
+HALVES = re.compile("[\ud800-\udfff]")
 ALIASES = {
     "iso-8859-8-i": "iso-8859-8", "x-sjis": "cp932", "shift_jis": "cp932", "x-gbk": "gb18030", "gb2312": "gb18030",
     "gbk": "gb18030",
@@ -56,7 +57,7 @@ def decoded(raw: bytes, charset: str | None, fallback: str | None) -> tuple[str,
 
 def _whole(text: str) -> str:
     """Without halves of characters (some charsets can name them alone), which no file of text may hold."""
-    return text.encode("utf-8", "replace").decode("utf-8") if any("\ud800" <= c <= "\udfff" for c in text) else text
+    return text.encode("utf-8", "replace").decode("utf-8") if HALVES.search(text) else text
 
 
 def header_text(value: str, fallback: str | None) -> str:

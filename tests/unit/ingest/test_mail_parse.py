@@ -192,6 +192,12 @@ def test_what_is_beyond_bounds_or_no_mail_is_refused_without_its_words(content: 
     assert "Zanzibar" not in f"{caught.value} {caught.value.found}"
 
 
+def test_html_that_never_closes_is_refused_before_it_takes_time() -> None:
+    with pytest.raises(RowFault, match="HTML is nested too deep"):
+        mail("<div>" * 50_000, Content_Type="text/html")
+    assert mail("<p>one<br>" * 6_000 + "<div><b>x</b></div>" * 6_000, Content_Type="text/html").full.count("one") == 6_000
+
+
 def test_a_header_of_many_brackets_takes_no_time() -> None:
     deep = "(" * 30_000 + ")" * 30_000
     found = mail(
