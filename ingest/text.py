@@ -138,7 +138,7 @@ def _shown(body: LexborNode, *, quotes: bool) -> str:
             out.append(re.sub(r"[ \t\r\n\f]+", " ", node.text_content or ""))
         elif tag == "br":
             out.append("\n")
-        elif tag in UNSEEN or tag.startswith("-") or (not quotes and _cut(node)):
+        elif tag is None or tag in UNSEEN or tag.startswith("-") or (not quotes and _cut(node)):
             out.append("\n" if tag in BLOCKS else "")
         else:
             if tag in BLOCKS:

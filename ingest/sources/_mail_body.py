@@ -18,7 +18,7 @@ HTML_START = re.compile(r"\s*(?:<!doctype html|<html|<head|<body)\b", re.IGNOREC
 MOST_DEPTH = 50
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9:]*)")
 SELF_CLOSING = frozenset(
-    [
+    (
         "p",
         "br",
         "hr",
@@ -37,10 +37,7 @@ SELF_CLOSING = frozenset(
         "col",
         "area",
         "base",
-        "wbr",
-        "source",
-        "o:p",
-    ]
+    )
 )
 MOST_OPEN = 5_000
 """Elements of HTML that may be open at once: the time that a parser takes grows with the square of it."""
