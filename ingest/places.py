@@ -12,10 +12,11 @@ from schemas.files import canonical_json
 
 
 def raw_at(export: Path, source_file: str, source_pos: str) -> str:
-    """The line, table row (as JSON) or archive member's part at a place. SourceError where the export has no such place.
+    """The line, table row (as JSON), stretch of bytes or archive member's part at a place. SourceError where there is none.
 
-    Places: "line:17[#events/2]" · "row:orders_history:881" · "member:dialogues/101.json[#events/3]". A part after # is a path of
-    keys into the JSON that stands there. Rows are looked up in SQLite files by the first column; rows without a number cannot be.
+    Places: "line:17[#events/2]" · "row:orders_history:881" · "member:dialogues/101.json[#events/3]" · "bytes:2048-4096" (from the
+    first byte up to the second, which is not in it). A part after # is a path of keys into the JSON that stands there. Rows are
+    looked up in SQLite files by the first column; rows without a number cannot be.
     """
     path = export / source_file
     if not path.is_file():
@@ -29,6 +30,8 @@ def raw_at(export: Path, source_file: str, source_pos: str) -> str:
     elif kind == "row":
         table, _, key = rest.partition(":")
         text = _row(path, table, key)
+    elif kind == "bytes":
+        text = _stretch(path, rest)
     else:
         text = None
     if text is None:
@@ -50,6 +53,15 @@ def _line(path: Path, wanted: int) -> str | None:
             if number == wanted:
                 return raw.rstrip(b"\r\n").decode("utf-8", errors="replace")
     return None
+
+
+def _stretch(path: Path, rest: str) -> str | None:
+    start, _, end = rest.partition("-")
+    if not (start.isdecimal() and end.isdecimal() and int(start) < int(end) <= path.stat().st_size):
+        return None
+    with path.open("rb") as handle:
+        handle.seek(int(start))
+        return handle.read(int(end) - int(start)).decode("utf-8", errors="replace")
 
 
 def _member(path: Path, name: str) -> str | None:

@@ -221,10 +221,13 @@ class Output:
     """What is odd but not unreadable, e.g. "history_gap:orders.order.status" -> how many."""
 
     @contextmanager
-    def row(self, file: str, pos: str, place: int, *, key: str | None = None, unit: str | None = None) -> Iterator[Row]:
+    def row(
+        self, file: str, pos: str, place: int, *, key: str | None = None, unit: str | None = None, folder: str | None = None
+    ) -> Iterator[Row]:
         """Reads one row: a RowFault inside sends it to quarantine and takes back all that it had emitted.
 
-        `place` is the row's number within the file or table; `unit` names a table, whose rows are counted apart.
+        `place` is the row's number within the file or table; `unit` names a table, whose rows are counted apart; `folder` the
+        folder whose files are counted together, where a file holds a single row.
         Set `row.key` (and `row.version`) where an export may tell a row twice.
         """
         before = (len(self.events), len(self.marks), len(self.owners))
@@ -249,7 +252,7 @@ class Output:
         self.rows.append(
             {
                 "source": self.source,
-                "unit": f"{file}/{unit}" if unit else file,
+                "unit": folder or (f"{file}/{unit}" if unit else file),
                 "source_file": file,
                 "source_pos": pos,
                 "row_at": row.at,

@@ -110,14 +110,16 @@ def repaired(text: str) -> str:
     return str(fix_text(text, _ftfy_config()))
 
 
-def html_text(html: str) -> str:
-    """What a reader sees of an HTML body, one block a line; without quoted blocks and signatures, where anything else stays."""
+def html_text(html: str, *, quoted: bool = False) -> str:
+    """What a reader sees of an HTML body, one block a line; without quoted blocks and signatures (unless `quoted`), where
+    anything else stays."""
     from selectolax.lexbor import LexborHTMLParser
 
     body = LexborHTMLParser(html).body
     if body is None:
         return ""
-    return _tidied(_shown(body, quotes=False)) or _tidied(_shown(body, quotes=True))
+    own = "" if quoted else _tidied(_shown(body, quotes=False))
+    return own or _tidied(_shown(body, quotes=True))
 
 
 def _shown(body: LexborNode, *, quotes: bool) -> str:
@@ -136,7 +138,7 @@ def _shown(body: LexborNode, *, quotes: bool) -> str:
             out.append(re.sub(r"[ \t\r\n\f]+", " ", node.text_content or ""))
         elif tag == "br":
             out.append("\n")
-        elif tag in UNSEEN or tag.startswith("-") or (not quotes and _cut(node)):
+        elif tag is None or tag in UNSEEN or tag.startswith("-") or (not quotes and _cut(node)):
             out.append("\n" if tag in BLOCKS else "")
         else:
             if tag in BLOCKS:
@@ -174,8 +176,10 @@ def own_words(text: str) -> str:
         return text
     kept: list[str] = []
     signature = False
-    for index, line in enumerate(lines):
-        after = next((x for x in lines[index + 1 :] if x.strip()), "")
+    below = [""]
+    for line in reversed(lines[1:]):
+        below.append(line if line.strip() else below[-1])
+    for index, (line, after) in enumerate(zip(lines, reversed(below), strict=True)):
         if QUOTED.match(line):
             signature = False
         elif WROTE.fullmatch(line):

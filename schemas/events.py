@@ -41,8 +41,8 @@ value_json     JSON text of the field's value; for a link: {"system","kind","rec
 text           body of a message, plain text (the raw stays in the export, reachable by source_file and source_pos)
 visibility     "public" | "internal" for messages, else null
 source_file    path inside the export; in clean data always "vault"
-source_pos     "line:17" | "row:orders_history:881" | "member:dialogues/101.json#events/3"; in clean data a reference that
-               only the vault resolves
+source_pos     "line:17" | "row:orders_history:881" | "member:dialogues/101.json#events/3" | "bytes:2048-4096"; in clean data a
+               reference that only the vault resolves
 ts_text, ts_zone   the time's original text and declared zone (null in clean data)
 ts_grain_s     grain of event_ts in seconds (0 exact, 60 minute, 86400 day): the event lies in [event_ts, event_ts + grain)
 reference      id of the case on whose account a write was made (for a refund: the ticket's record_id), or null

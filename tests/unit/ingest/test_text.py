@@ -103,3 +103,8 @@ def test_bytes_are_utf8_or_the_declared_charset_or_refused() -> None:
         decode("Grüße".encode("cp1252"), None)
     with pytest.raises(UnicodeDecodeError):
         decode(b"\x81", "cp1252")
+
+
+def test_html_that_holds_what_is_no_element_is_read_around_it() -> None:
+    assert html_text("><?v>") == ">"
+    assert html_text("<p>a<?v>b<!DOCTYPE html>c</p>") == "abc"
