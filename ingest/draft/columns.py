@@ -50,16 +50,7 @@ def column_of(store: Store, relation: str, held: str, name: str) -> Column:
     nulls = {str(v): int(n) for v, n in store.all(f"SELECT v, n FROM vals WHERE lower(v) IN ({marks}) ORDER BY v")}
     gone = ", ".join(literal(word) for word in nulls) or "''"
     some = f"(SELECT left(v, 300) AS v, n FROM vals WHERE v NOT IN ({gone}) ORDER BY hash(v) LIMIT {LOOKED_AT})"
-    asked = {
-        **{f"is_{kind}": f"sum(n) FILTER (regexp_full_match(v, '{pattern}'))" for kind, pattern in PATTERNS.items()},
-        **clocks.counts_sql("v", "n"),
-        **people.counts_sql("v", "n"),
-        "rows": "sum(n)",
-        "spaces": "sum(n * (length(v) - length(replace(v, ' ', ''))))",
-        "leading": "sum(n) FILTER (regexp_full_match(v, '0\\d+'))",
-    }
-    picked = ", ".join(f"{sql} AS {quoted(key)}" for key, sql in asked.items())
-    counts = dict(zip(asked, (int(cell or 0) for cell in store.one(f"SELECT {picked} FROM {some}")), strict=True))
+    counts = _counts(store, some)
     total = store.one(f"SELECT count(*), sum(n), max(length(v)) FROM vals WHERE v NOT IN ({gone})")
     distinct, filled, longest = (int(cell or 0) for cell in total)
     looked = counts["rows"]
@@ -77,6 +68,27 @@ def column_of(store: Store, relation: str, held: str, name: str) -> Column:
         texts = [str(v) for (v,) in store.all(f"SELECT v FROM {some} WHERE length(v) > 20 ORDER BY hash(v) LIMIT 500")]
         column.language, column.language_evidence = tongues.language_of(texts)
     return column
+
+
+def _counts(store: Store, some: str) -> dict[str, int]:
+    """How many rows have each form. Whole numbers are spared the forms that they cannot have: most of the time is spent here."""
+    shapes = {f"is_{kind}": f"sum(n) FILTER (regexp_full_match(v, '{pattern}'))" for kind, pattern in PATTERNS.items()}
+    shapes |= {
+        "rows": "sum(n)",
+        "spaces": "sum(n * (length(v) - length(replace(v, ' ', ''))))",
+        "leading": "sum(n) FILTER (regexp_full_match(v, '0\\d+'))",
+    }
+    forms = {**clocks.counts_sql("v", "n"), **people.counts_sql("v", "n")}
+
+    def ask(asked: dict[str, str]) -> dict[str, int]:
+        picked = ", ".join(f"{sql} AS {quoted(key)}" for key, sql in asked.items())
+        cells = store.one(f"SELECT {picked} FROM {some}") if asked else ()
+        return dict(zip(asked, (int(cell or 0) for cell in cells), strict=True))
+
+    counts = dict.fromkeys(forms, 0) | ask(shapes)
+    whole = counts["is_whole"] == counts["rows"]
+    able = {"form_unix", "form_unix_ms", "form_compact", "person_phone"} if whole else forms.keys()
+    return counts | ask({key: sql for key, sql in forms.items() if key in able})
 
 
 def _type(

@@ -53,6 +53,7 @@ def main(arguments: list[str]) -> int:
     from ingest.draft.compose import compose
     from ingest.draft.merge import merged
     from ingest.draft.profile import profile
+    from ingest.draft.toml_text import plain
 
     slug = re.sub(r"[^A-Za-z0-9_-]+", "_", given.export.resolve().name).strip("_-") or "draft"
     out: Path = given.out if given.out is not None else Path(f"{slug}.toml")
@@ -61,7 +62,7 @@ def main(arguments: list[str]) -> int:
     if old is not None:
         draft = merged(draft, *old)
     if not given.quiet:
-        print("\n".join(draft.findings))
+        print("\n".join(plain(line) for line in draft.findings))
     write_draft(out, draft)
     if given.ask:
         try:

@@ -6,7 +6,7 @@ import re
 
 from ingest.draft.model import Link, Table
 from ingest.draft.people import snake
-from ingest.draft.store import Store, quoted
+from ingest.draft.store import Store, literal, quoted
 
 AMOUNT = re.compile(r"amount|price|total|cost|fee|minor|cents|quantity|(^|_)count($|_)|minutes|seconds")
 SHARE = 0.8
@@ -18,20 +18,46 @@ SHORT = 3
 
 def find_links(store: Store, tables: dict[str, Table]) -> list[Link]:
     """Links of columns, and of the fields of change logs, to keys of other tables."""
-    found: list[Link] = []
     counters = {(table.name, table.log.seq) for table in tables.values() if table.log}
     keys = [(table, key) for table in tables.values() for key in table.keys if (table.name, key) not in counters]
+    store.run("CREATE OR REPLACE TEMP TABLE keys (i INTEGER, k VARCHAR)")
+    for index, (table, key) in enumerate(keys):
+        store.run(f"INSERT INTO keys SELECT {index}, {quoted(key)} FROM {table.relation}")
+    found: list[Link] = []
     for table in tables.values():
         for name, column in table.columns.items():
-            if column.type not in ("id", "code", "int") or column.distinct < 2 or AMOUNT.search(snake(name)):
-                continue
-            relation = f"(SELECT DISTINCT {quoted(name)} AS v FROM {table.relation} WHERE {quoted(name)} IS NOT NULL)"
-            for other, key in keys:
-                if other is not table and (matched := _matched(store, relation, name, other, key)):
+            if column.type in ("id", "code", "int") and column.distinct > 1 and not AMOUNT.search(snake(name)):
+                values = f"SELECT DISTINCT {quoted(name)} AS v FROM {table.relation} WHERE {quoted(name)} IS NOT NULL"
+                for other, key, matched in _matches(store, values, name, table, keys):
                     found.append(Link(table.name, name, other.name, key, matched, column.distinct))
-        if table.log is not None:
-            found += _of_fields(store, table, keys)
+        log = table.log
+        for field in log.fields.values() if log else ():
+            if log is None or field.distinct < 2 or AMOUNT.search(snake(field.name)):
+                continue
+            chosen = f"{quoted(log.field)} = {literal(field.name)} AND {quoted(log.value)} IS NOT NULL"
+            values = f"SELECT DISTINCT {quoted(log.value)} AS v FROM {table.relation} WHERE {chosen}"
+            for other, key, matched in _matches(store, values, field.name, table, keys):
+                if other.name != log.of:
+                    found.append(Link(table.name, log.value, other.name, key, matched, field.distinct, field.name))
     return _best(found)
+
+
+def _matches(store: Store, values: str, name: str, table: Table, keys: list[tuple[Table, str]]) -> list[tuple[Table, str, int]]:
+    """(table, key, how many of the distinct values stand in it) of each key in which enough do to speak of a link."""
+    store.run(f"CREATE OR REPLACE TEMP TABLE linked AS {values}")
+    store.run(f"CREATE OR REPLACE TEMP TABLE sampled AS SELECT v FROM linked ORDER BY hash(v) LIMIT {SAMPLE}")
+    looked, long = store.one(
+        f"SELECT count(*), count(*) FILTER (length(v) > {SHORT} OR NOT regexp_full_match(v, '\\d+')) FROM sampled"
+    )
+    hits = store.all("SELECT i, count(DISTINCT v) FROM sampled JOIN keys ON v = k GROUP BY i ORDER BY i")
+    found = []
+    for index, hit in hits:
+        other, key = keys[index]
+        telling = long >= 0.5 * looked or _named_alike(name, other.name, key)
+        if other is not table and hit >= SHARE * looked and telling:
+            matched = store.one(f"SELECT count(*) FROM linked WHERE v IN (SELECT k FROM keys WHERE i = {index})")[0]
+            found.append((other, key, int(matched)))
+    return found
 
 
 def _best(found: list[Link]) -> list[Link]:
@@ -59,35 +85,6 @@ def _own(table: str, column: str) -> bool:
 
 def _rank(link: Link) -> tuple[bool, float, int]:
     return _own(link.to_table, link.to_column), link.share, link.matched
-
-
-def _of_fields(store: Store, table: Table, keys: list[tuple[Table, str]]) -> list[Link]:
-    found = []
-    log = table.log
-    for field in log.fields.values() if log else ():
-        if log is None or field.distinct < 2 or AMOUNT.search(snake(field.name)):
-            continue
-        chosen = f"{quoted(log.field)} = '{field.name.replace(chr(39), chr(39) * 2)}' AND {quoted(log.value)} IS NOT NULL"
-        relation = f"(SELECT DISTINCT {quoted(log.value)} AS v FROM {table.relation} WHERE {chosen})"
-        for other, key in keys:
-            if other is not table and other.name != log.of and (matched := _matched(store, relation, field.name, other, key)):
-                found.append(Link(table.name, log.value, other.name, key, matched, field.distinct, field.name))
-    return found
-
-
-def _matched(store: Store, relation: str, name: str, other: Table, key: str) -> int:
-    """How many of the distinct values stand in the key; 0 where too few do to speak of a link."""
-    to = f"(SELECT {quoted(key)} AS k FROM {other.relation})"
-    some = f"(SELECT v FROM {relation} ORDER BY hash(v) LIMIT {SAMPLE})"
-    looked, hits = store.one(f"SELECT count(*), count(*) FILTER (v IN (SELECT k FROM {to})) FROM {some}")
-    if not looked or hits < SHARE * looked:
-        return 0
-    long, whole = store.one(
-        f"SELECT count(*) FILTER (length(v) > {SHORT} OR NOT regexp_full_match(v, '\\d+')), count(*) FROM {some}"
-    )
-    if long < 0.5 * whole and not _named_alike(name, other.name, key):
-        return 0
-    return int(store.one(f"SELECT count(*) FROM {relation} WHERE v IN (SELECT k FROM {to})")[0])
 
 
 def _named_alike(name: str, table: str, key: str) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,16 @@ from ingest.draft.store import MOST_COLUMNS, ROW, Store, literal, quoted, unique
 
 Progress = Callable[[int], None]
 LARGEST_DUMP = 64 << 20
+LONGEST_DUMP_S = 60.0
+NO_NAME = re.compile(r"@|^[\d\s.,:/+-]*\d[\d\s.,:/+TZ-]*$|\d{5}|^.{61}")
+"""A first row with such a cell holds values and no column names."""
+DUMPED = frozenset(
+    [
+        sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_INSERT, sqlite3.SQLITE_SELECT,
+        sqlite3.SQLITE_READ, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_REINDEX,
+    ]
+)  # fmt: skip
+"""What the statements of a dump may do; nothing else is run (ATTACH and VACUUM INTO would reach files)."""
 FLUSH_ROWS = 20_000
 
 
@@ -62,15 +74,18 @@ def _csv(store: Store, file: FoundFile) -> list[Table]:
 
     relation = store.new_name()
     header = _header(file)
-    names = unique_names(header)
+    headed = not any(NO_NAME.search(cell) for cell in header)
+    names = unique_names(header if headed else [""] * len(header))
     table = Table(_stem(file), relation, file.name, "csv", 0)
     if len(header) > MOST_COLUMNS:
         table.faults[f"columns beyond {MOST_COLUMNS}"] = str(len(header) - MOST_COLUMNS)
+    if not headed:
+        table.faults["the first row holds values, not names: columns go by their number"] = str(len(header))
     if file.extra["charset"] == "utf-8":
         columns = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
         options = (
-            f"header = true, delim = {literal(file.extra['delimiter'])}, quote = '\"', escape = '\"', columns = {{{columns}}}, "
-            "auto_detect = false, ignore_errors = true, store_rejects = true, "
+            f"header = {str(headed).lower()}, delim = {literal(file.extra['delimiter'])}, quote = '\"', escape = '\"', "
+            f"columns = {{{columns}}}, auto_detect = false, ignore_errors = true, store_rejects = true, "
             f"compression = '{'gzip' if file.gzipped else 'none'}'"
         )
         try:
@@ -78,7 +93,9 @@ def _csv(store: Store, file: FoundFile) -> list[Table]:
                 f"CREATE TABLE {relation} AS SELECT row_number() OVER () AS {quoted(ROW)}, * "
                 f"FROM read_csv({literal(str(file.path))}, {options})"
             )
-            rejects = store.all("SELECT error_type::VARCHAR, list(DISTINCT line ORDER BY line) FROM reject_errors GROUP BY 1")
+            rejects = store.all(
+                "SELECT error_type::VARCHAR, list(DISTINCT line ORDER BY line) FROM reject_errors GROUP BY 1 ORDER BY 1"
+            )
             table.faults |= {f"rows: {str(why).lower()}": _places(list(lines)) for why, lines in rejects}
             store.run("DELETE FROM reject_errors; DELETE FROM reject_scans")
             table.rows = int(store.one(f"SELECT count(*) FROM {relation}")[0])
@@ -86,7 +103,7 @@ def _csv(store: Store, file: FoundFile) -> list[Table]:
         except duckdb.Error:
             store.run(f"DROP TABLE IF EXISTS {relation}")
     faults: dict[str, list[int]] = {}
-    table.rows = store.append(relation, names, _csv_rows(file, len(names), faults))
+    table.rows = store.append(relation, names, _csv_rows(file, len(names), faults, headed=headed))
     table.faults |= {why: _places(numbers) for why, numbers in faults.items()}
     return [table]
 
@@ -111,10 +128,10 @@ def _header(file: FoundFile) -> list[str]:
             return ["column_1"]
 
 
-def _csv_rows(file: FoundFile, width: int, faults: dict[str, list[int]]) -> Iterator[list[str | None]]:
+def _csv_rows(file: FoundFile, width: int, faults: dict[str, list[int]], *, headed: bool) -> Iterator[list[str | None]]:
     with _text(file) as handle:
         reader = csv.reader(_lines(handle), delimiter=file.extra["delimiter"])
-        first = True
+        first = headed
         while True:
             try:
                 row: list[str | None] = [*next(reader)]
@@ -210,7 +227,7 @@ def _sqlite(store: Store, file: FoundFile, path: Path) -> list[Table]:
 
 
 def _dump(store: Store, file: FoundFile) -> list[Table]:
-    """A dump of SQLite's dialect is run in a database in memory that can reach no file."""
+    """A dump of SQLite's dialect is run in a database in memory, where it may make and fill tables and nothing else."""
     if file.size > LARGEST_DUMP or file.gzipped:
         return [
             Table(
@@ -219,13 +236,13 @@ def _dump(store: Store, file: FoundFile) -> list[Table]:
         ]
     connection = sqlite3.connect(":memory:")
     try:
-        connection.set_authorizer(
-            lambda action, *_: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
-        )
+        connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in DUMPED else sqlite3.SQLITE_DENY)
+        end = time.monotonic() + LONGEST_DUMP_S
+        connection.set_progress_handler(lambda: int(time.monotonic() > end), 100_000)
         try:
             connection.executescript(file.path.read_text(encoding="utf-8", errors="replace"))
         except sqlite3.Error:
-            why = {"not SQLite's dialect": "load it into its own database"}
+            why = {"not a plain dump of SQLite's dialect": "load it into its own database"}
             return [Table(_stem(file), "", file.name, "sql_dump", 0, faults=why)]
         connection.set_authorizer(None)
         return _database(store, file, connection)

@@ -17,7 +17,7 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 def toml(spec: dict[str, Any], comments: list[str]) -> str:
     """The text of a spec; tomllib reads the same values back."""
-    lines = [f"# {_plain(comment)}" for comment in comments] + [""]
+    lines = [f"# {plain(comment)}" for comment in comments] + [""]
     order = [*Spec.model_fields, *sorted(spec.keys() - Spec.model_fields.keys())]
     given = [key for key in order if key in spec]
     for key in given:
@@ -77,6 +77,6 @@ def _key(key: str) -> str:
     return key if BARE.fullmatch(key) else _text(key)
 
 
-def _plain(text: str) -> str:
-    """A comment in one line without control characters."""
+def plain(text: str) -> str:
+    """A finding in one line, without control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
