@@ -188,6 +188,17 @@ def _findings(profile: Profile, whole: Drafted, formats: list[str]) -> list[str]
         f"values ({one.share:.0%})"
         for one in profile.links
     ]
+    told = {"evidence": "back-filled, by evidence:", "suspect": "back-filled? a suspect:", "planned": "a plan, or back-filled:"}
+    lines += [
+        f"{told[one.grade]} {t.name}.{one.column}: {one.why}"
+        for t in profile.tables.values()
+        for one in (t.history.suspicions if t.history else ())
+        if one.grade in told
+    ]
+    for t in profile.tables.values():
+        never = [one.column for one in (t.history.suspicions if t.history else ()) if one.grade == "constant"]
+        if never:
+            lines.append(f"never varies within a record of {t.name} (static, or filled in afterwards?): {', '.join(never)}")
     lines += [f"outcome? {one.table}.{one.column}: {one.evidence}" for one in profile.outcomes]
     lines += [f"opening? {one.table} by {one.record}: {one.evidence}" for one in profile.openings]
     lines += [f"odd: {text}" for text in profile.findings]

@@ -188,6 +188,8 @@ class Outcome:
     """Column, or field of the change log."""
     values: dict[str, int]
     evidence: str
+    records: int
+    """Records that have a value."""
     filled_late: bool
     """Whether the records themselves show that it is filled at the end."""
 

@@ -47,10 +47,15 @@ def _of_log(profile: Profile, table: Table) -> list[tuple[float, Outcome]]:
         state = bool(STATE.search(snake(field.name)))
         if late >= LATE:
             score = 2 + field.place - changed + bool(DECIDED.search(snake(field.name))) - state
-            found.append((score, Outcome(table.name, field.name, column.values, seen, True)))
+            found.append((score, Outcome(table.name, field.name, column.values, seen, field.records, True)))
         elif state and changed > 0.1:
             found.append(
-                (0.5 + changed, Outcome(table.name, field.name, column.values, f"a state whose last value tells; {seen}", True))
+                (
+                    0.5 + changed,
+                    Outcome(
+                        table.name, field.name, column.values, f"a state whose last value tells; {seen}", field.records, True
+                    ),
+                )
             )
     return found
 
@@ -69,13 +74,13 @@ def _of_rows(store: Store, table: Table) -> list[tuple[float, Outcome]]:
         named = bool(DECIDED.search(snake(column.name)))
         if filled and late >= LATE * filled:
             why = f"{column.distinct} values; {late:,} of {filled:,} records have none in their first row and one in their last"
-            found.append((2 + named + late / filled, Outcome(table.name, column.name, column.values, why, True)))
+            found.append((2 + named + late / filled, Outcome(table.name, column.name, column.values, why, filled, True)))
         elif column.name in suspected:
             why = f"{column.distinct} values; {suspected[column.name].why}"
-            found.append((2.0 + named, Outcome(table.name, column.name, column.values, why, False)))
+            found.append((2.0 + named, Outcome(table.name, column.name, column.values, why, filled, False)))
         elif column.name in history.changing and STATE.search(snake(column.name)):
             why = f"a state of {column.distinct} values whose last one tells; it changes within records"
-            found.append((1.0, Outcome(table.name, column.name, column.values, why, True)))
+            found.append((1.0, Outcome(table.name, column.name, column.values, why, filled, True)))
     return found
 
 
@@ -88,7 +93,7 @@ def _by_name(table: Table) -> list[tuple[float, Outcome]]:
         if DECIDED.search(plain) or STATE.search(plain):
             why = f"{column.distinct} values; only its name speaks for it, no history shows when it was filled"
             score = 0.3 + 0.2 * bool(DECIDED.search(plain))
-            found.append((score, Outcome(table.name, column.name, column.values, why, False)))
+            found.append((score, Outcome(table.name, column.name, column.values, why, column.filled, False)))
     return found
 
 

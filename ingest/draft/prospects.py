@@ -27,19 +27,11 @@ def prospects(profile: Profile, *, readable: set[str], has_book: bool) -> list[P
         table = profile.tables[outcome.table]
         found[outcome.table] = Prospect(
             outcome.table,
-            _records(table, outcome),
+            outcome.records,
             outcome.column,
             tuple(_lacks(profile, table, outcome, readable, has_book=has_book)),
         )
     return sorted(found.values(), key=lambda one: (len(one.lacks), -one.at_most, one.table))
-
-
-def _records(table: Table, outcome: Outcome) -> int:
-    if table.log is not None:
-        return table.log.fields[outcome.column].records
-    if table.history is not None:
-        return table.history.records
-    return table.columns[outcome.column].filled
 
 
 def _lacks(profile: Profile, table: Table, outcome: Outcome, readable: set[str], *, has_book: bool) -> list[str]:

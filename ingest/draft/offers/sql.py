@@ -30,7 +30,9 @@ def _database(made: Drafted, profile: Profile, file: FoundFile) -> None:
     tables = {n: t for n, t in profile.tables.items() if t.file == file.name}
     logs = {t.log.of: t for t in tables.values() if t.log and t.log.of}
     made.covers |= set(tables)
-    name = snake(PurePosixPath(file.name).stem) or "database"
+    stem = snake(PurePosixPath(file.name).stem) or "database"
+    taken = {source["name"] for source in made.sources} | {"helpdesk", "star"}
+    name = next(one for one in (stem, *(f"{stem}_{n}" for n in range(2, 10_000))) if one not in taken)
     at = f"sources.{name}"
     clocks = Counter(c.clock.time_format for t in tables.values() for c in t.columns.values() if c.clock and c.clock.time_format)
     options: dict[str, Any] = {"url": f"sqlite:///{{path}}/{PurePosixPath(file.name).stem}.sqlite"}
