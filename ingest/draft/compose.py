@@ -203,7 +203,8 @@ def _findings(profile: Profile, whole: Drafted, formats: list[str]) -> list[str]
     lines += [f"opening? {one.table} by {one.record}: {one.evidence}" for one in profile.openings]
     lines += [f"odd: {text}" for text in profile.findings]
     unread = sorted({(t.kind, t.file) for t in profile.tables.values() if t.name not in whole.covers})
-    unread += sorted((f.kind, f.name) for f in profile.files if f.kind in ("mbox", "eml", "xlsx"))
+    mail = any(source["format"] == "mail" for source in whole.sources)
+    unread += sorted((f.kind, f.name) for f in profile.files if f.kind == "xlsx" or (f.kind in ("mbox", "eml") and not mail))
     for kind, file in unread[:20]:
         lines.append(
             f"not read: {file}: no source format here drafts {kind} (there are {', '.join(formats)}); load it into a database, "
