@@ -16,6 +16,7 @@ from ingest.draft.prospects import prospects, said
 from schemas.guesses import GuessSpec
 from schemas.plugins import load_plugin, plugin_names
 
+MOST_LINES, MOST_ALIKE = 100, 10
 REFUSALS = re.compile(r"refus|reject|den(y|ied)|declin|not_|unfound|invalid|cancel_")
 
 
@@ -173,10 +174,23 @@ def _outcomes(whole: Drafted, profile: Profile, best: Outcome | None) -> tuple[d
     return found, names
 
 
+def _files(profile: Profile) -> list[str]:
+    """A line a file; where a folder holds many of one kind, one for all of them."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for file in profile.files:
+        note = f" ({file.note})" if file.note else ""
+        groups.setdefault((str(PurePosixPath(file.name).parent), file.kind, note), []).append(file.name)
+    lines = []
+    for (_, kind, note), names in groups.items():
+        if len(names) > MOST_ALIKE:
+            lines.append(f"files {names[0]} and {len(names) - 1:,} more of the folder: {kind}{note}")
+        else:
+            lines += [f"file {name}: {kind}{note}" for name in names]
+    return lines
+
+
 def _findings(profile: Profile, whole: Drafted, formats: list[str]) -> list[str]:
-    lines = [f"file {f.name}: {f.kind}{f' ({f.note})' if f.note else ''}" for f in profile.files[:200]]
-    if len(profile.files) > 200:
-        lines.append(f"and {len(profile.files) - 200:,} files more")
+    lines = _files(profile)
     if not profile.files:
         lines.append("the folder is empty")
     lines += [
@@ -201,15 +215,23 @@ def _findings(profile: Profile, whole: Drafted, formats: list[str]) -> list[str]
             lines.append(f"never varies within a record of {t.name} (static, or filled in afterwards?): {', '.join(never)}")
     lines += [f"outcome? {one.table}.{one.column}: {one.evidence}" for one in profile.outcomes]
     lines += [f"opening? {one.table} by {one.record}: {one.evidence}" for one in profile.openings]
-    lines += [f"odd: {text}" for text in profile.findings]
-    unread = sorted({(t.kind, t.file) for t in profile.tables.values() if t.name not in whole.covers})
+    lines += [f"odd: {text}" for text in profile.findings[:MOST_LINES]]
+    if len(profile.findings) > MOST_LINES:
+        lines.append(f"odd: {len(profile.findings) - MOST_LINES:,} findings more")
+    unread: dict[str, list[str]] = {}
+    for table in profile.tables.values():
+        if table.name not in whole.covers and table.file not in unread.setdefault(table.kind, []):
+            unread[table.kind].append(table.file)
     mail = any(source["format"] == "mail" for source in whole.sources)
-    unread += sorted((f.kind, f.name) for f in profile.files if f.kind == "xlsx" or (f.kind in ("mbox", "eml") and not mail))
-    for kind, file in unread[:20]:
-        lines.append(
-            f"not read: {file}: no source format here drafts {kind} (there are {', '.join(formats)}); load it into a database, "
-            "or add a format"
-        )
+    for file in profile.files:
+        if file.kind == "xlsx" or (file.kind in ("mbox", "eml") and not mail):
+            unread.setdefault(file.kind, []).append(file.name)
+    for kind, names in sorted(unread.items()):
+        if names:
+            why = (
+                f"no source format here drafts {kind} (there are {', '.join(formats)}); load it into a database, or add a format"
+            )
+            lines.append(f"not read: {names[0]}{f' and {len(names) - 1:,} more' if len(names) > 1 else ''}: {why}")
     lines += [f"missing: {text}" for text in whole.missing]
     if len(whole.sources) > 1:
         lines.append("missing: tasks that span the sources need tokens.scope and a recorded agreement (who, when, purpose)")

@@ -185,6 +185,8 @@ def _json(store: Store, files: list[FoundFile], advance: Progress, name: str = "
     for file in files:
         if file.kind == "json":
             read_whole(file.path, gzipped=file.gzipped, tables=read)
+            if sum(len(rows) for rows in read.rows.values()) >= FLUSH_ROWS:
+                flush()
             continue
         for size in read_lines(file.path, gzipped=file.gzipped, tables=read):
             advance(size)

@@ -13,6 +13,7 @@ from ingest.draft.links import find_links
 from ingest.draft.load import load, load_pages
 from ingest.draft.model import FoundFile, Profile, Table
 from ingest.draft.outcomes import find_kinds, find_openings, find_outcomes
+from ingest.draft.pages import joined, objects
 from ingest.draft.store import Store
 from pipeline.progress import progress
 from schemas.errors import SourceError
@@ -49,12 +50,18 @@ def _load(store: Store, made: Profile, *, quiet: bool) -> None:
         for name, files in pages.items():
             tables += load_pages(store, name, files, advance)
         databases = {Path(file.name).stem for file in single if file.kind == "sqlite"}
+        together = objects(single)
+        for name, files in together.items():
+            tables += load_pages(store, name, files, advance)
+        taken = {file.name for files in together.values() for file in files}
         for file in single:
+            if file.name in taken:
+                continue
             if file.kind == "sql_dump" and Path(file.name).stem in databases:
                 made.findings.append(f"{file.name}: a dump beside the database of its name; the database is read")
                 continue
             tables += load(store, file, advance if file.kind in ("ndjson", "zendesk") else lambda _: None)
-    for table in tables:
+    for table in joined(store, tables):
         for why, places in table.faults.items():
             made.findings.append(f"{table.file}: {why}: {places}")
         if not table.relation or not table.rows:

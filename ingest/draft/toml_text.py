@@ -25,10 +25,10 @@ def toml(spec: dict[str, Any], comments: list[str]) -> str:
             lines.append(f"{_key(key)} = {value(spec[key])}")
     for key in given:
         if isinstance(spec[key], dict):
-            _section(lines, key, spec[key])
+            _section(lines, (key,), spec[key])
         elif _tables(spec[key]):
             for entry in spec[key]:
-                _section(lines, key, entry, array=True)
+                _section(lines, (key,), entry, array=True)
     return "\n".join(lines) + "\n"
 
 
@@ -36,13 +36,13 @@ def _tables(held: Any) -> bool:
     return isinstance(held, list) and bool(held) and all(isinstance(one, dict) for one in held)
 
 
-def _section(lines: list[str], path: str, table: dict[str, Any], *, array: bool = False) -> None:
-    heading = ".".join(_key(part) for part in path.split("."))
+def _section(lines: list[str], path: tuple[str, ...], table: dict[str, Any], *, array: bool = False) -> None:
+    heading = ".".join(_key(part) for part in path)
     lines += ["", f"[[{heading}]]" if array else f"[{heading}]"]
     later = []
     for key, held in table.items():
-        below = f"{path}.{key}"
-        if (isinstance(held, dict) and below in SECTIONS) or (_tables(held) and below in ARRAYS):
+        below = (*path, key)
+        if (isinstance(held, dict) and ".".join(below) in SECTIONS) or (_tables(held) and ".".join(below) in ARRAYS):
             later.append((below, held))
         else:
             lines.append(f"{_key(key)} = {value(held)}")

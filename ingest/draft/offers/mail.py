@@ -49,7 +49,8 @@ def draft(profile: Profile) -> Drafted | None:
         made.guess(f"{at}.options.own_domains", own, f"stands in the addresses of {count:,} of {mails:,} mails looked at")
     made.sources.append(source)
     for name, rule in FIELDS.items():
-        made.rule(f"mail.thread.{name}", dict(rule), "the first mail of a thread tells it" if rule["known_at"] == "start" else "each mail tells its own")
+        why = "the first mail of a thread tells it" if rule["known_at"] == "start" else "each mail tells its own"
+        made.rule(f"mail.thread.{name}", dict(rule), why)
     made.missing.append("mails hold no outcome: what was decided must stand in another system, or nothing becomes a task")
     return made
 

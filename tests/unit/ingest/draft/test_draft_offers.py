@@ -50,10 +50,8 @@ def test_a_format_that_the_project_does_not_read_is_named_and_not_offered(
     mails(tmp_path)
     draft = drafted(tmp_path, monkeypatch, ["sql"])
     assert draft.spec["sources"] == []
-    assert (
-        "not read: box/0.eml: no source format here drafts eml (there are sql); load it into a database, or add a format"
-        in draft.findings
-    )
+    told = "no source format here drafts eml (there are sql); load it into a database, or add a format"
+    assert f"not read: box/0.eml and 5 more: {told}" in draft.findings
 
 
 def test_archives_of_star_dialogues_are_told_by_what_is_in_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
