@@ -88,7 +88,7 @@ def main() -> int:
     ours = cluster_mean(rows["certified, greedy"], lambda r: r.success)
     theirs = cluster_mean(rows["naive, greedy"], lambda r: r.success)
     write_json(twin / "naive.json", {name: cluster_mean(r, lambda one: one.success) for name, r in rows.items()})
-    return int((ours["low"] or 0.0) <= (theirs["high"] or 1.0))
+    return int(ours["low"] is None or theirs["high"] is None or ours["low"] <= theirs["high"])
 
 
 def _known(folder: Path) -> dict[str, list[Result]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from pipeline.cli import run_command
@@ -19,6 +20,8 @@ Reads what the spec's [[sources]] and [policies] declare and writes data/records
 Rows in = out + quarantined + repeated. A finished run is a no-op; a killed one continues. The next stage, python -m deid,
 needs a token key (the variable tokens.key_env of the spec): it must be there before this one starts, except for the sample.
 
+No spec yet? `python -m ingest draft EXPORT` looks at an export and writes a first one; see python -m ingest draft --help.
+
 examples:
   python -m ingest --spec tasks/specs/helpdesk_v1.toml
   python -m ingest --spec tasks/specs/star_v1.toml --export ../shared/real/star
@@ -26,6 +29,10 @@ examples:
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["draft"]:
+        from ingest.draft.command import main as draft
+
+        return draft(sys.argv[2:])
     parser = argparse.ArgumentParser(
         prog="python -m ingest", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError, field_va
 
 from schemas.episode import Frozen
 from schemas.errors import SpecError
+from schemas.guesses import GuessSpec, unconfirmed
 from schemas.spec_faults import cross_faults, faults_of
 from schemas.task import RewardWeights
 
@@ -363,6 +364,8 @@ class Spec(Frozen):
     """What training never sees."""
     waivers: tuple[WaiverSpec, ...] = ()
     """Signed exceptions to leak checks."""
+    guesses: tuple[GuessSpec, ...] = ()
+    """What a draft has guessed; nothing is built while one is not confirmed."""
 
 
 def load_spec(path: Path) -> Spec:
@@ -381,6 +384,7 @@ def load_spec(path: Path) -> Spec:
     except ValidationError as error:
         faults = faults_of(error, model=Spec)
     faults += cross_faults(spec.model_dump() if spec else raw)
+    faults += unconfirmed(spec.guesses) if spec else []
     if spec is None or faults:
         raise SpecError(str(path), faults)
     return spec
