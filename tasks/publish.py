@@ -80,7 +80,7 @@ def write_taskset(spec: Spec, source: Path, decided: Decided, shards: list[Path]
         **{f"slice.{name}": slices[name] for name in SLICES},
         "leaks_open": open_leaks,
     }
-    spec_sha = sha256_json(spec.model_dump(mode="json"))
+    spec_sha = sha256_json(spec.model_dump(mode="json", exclude={"guesses"}))
     manifest = TaskSetManifest(
         name=spec.name,
         supplier=spec.supplier,
