@@ -168,16 +168,18 @@ def said_values(text: str, memory: Memory, vocabulary: Vocabulary) -> list[tuple
     return sorted(said for said in found if said[1] in vocabulary.named)
 
 
-def coded_symbols(value: str, memory: Memory, vocabulary: Vocabulary) -> list[str]:
+def coded_symbols(value: str, memory: Memory, vocabulary: Vocabulary, *, governed: bool = False) -> list[str]:
     """One symbol for the whole value, which word dropout never leaves out: it decides cases alone. Where training has not shown
-    it often, it is words (and so it was in older vocabularies). AGAIN as behind words."""
-    if vocabulary.made and coded(value) not in vocabulary:
+    it often, it is words (and so it was in older vocabularies). AGAIN as behind words. Of a `governed` value a mark behind it
+    says what the rules in force say of it, which another version may say otherwise: it may be left out as a word may."""
+    symbol = coded(value, governed=governed)
+    if vocabulary.made and symbol not in vocabulary:
         return words(value, memory, vocabulary)
     parts = [part.lower() for part in WORD.findall(value)]
     again = vocabulary.made and all(part in memory.said and part not in vocabulary.common for part in parts)
     memory.hearing.update(parts)
     said = [symbol for _, symbol in said_values(value, memory, vocabulary)]
-    return [coded(value), *([AGAIN] if again else []), *said]
+    return [symbol, *([AGAIN] if again else []), *said]
 
 
 def amount_symbols(minor: int, memory: Memory, vocabulary: Vocabulary) -> list[str]:
@@ -218,10 +220,11 @@ def date_symbols(date: re.Match[str], memory: Memory, vocabulary: Vocabulary) ->
 def leaves(value: Any, path: str) -> Iterator[tuple[str, str, Any]]:
     """(path, last key, value in a tuple) of each leaf of a JSON value, in its order.
 
-    "{" opens a record, "key" announces a record or list, ITEM a member of a list; NONE is an empty list.
+    "{" opens a record (its kind in place of a key), "key" announces a record or list, ITEM a member of a list; NONE is an empty
+    list.
     """
     if isinstance(value, dict):
-        yield path, "", "{"
+        yield path, kind_of(value, path), "{"
         for key, inner in value.items():
             if isinstance(inner, dict | list):
                 yield f"{path}/{key}", key, "key"
@@ -238,13 +241,24 @@ def leaves(value: Any, path: str) -> Iterator[tuple[str, str, Any]]:
         yield path, "", (value,)
 
 
-def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, times: Mapping[str, datetime]) -> list[str]:
+def kind_of(record: Mapping[str, Any], path: str) -> str:
+    """Kind of a record: its first id is its own ("order_id"); without one, the key or list that it stands in; "" where neither
+    says it."""
+    own = next((key[: -len("_id")] for key in record if key.endswith("_id")), "")
+    return own or (path.rsplit("/", 1)[1] if "/" in path else "")
+
+
+def leaf_symbols(
+    key: str, value: Any, memory: Memory, vocabulary: Vocabulary, times: Mapping[str, datetime], kind: str = ""
+) -> list[str]:
     """Symbols of one scalar: its key where the value does not tell what it is, then the value. `times`: those that the record
-    has shown before, by key."""
+    has shown before, by key; `kind`: of the record."""
     named = [f"k:{key}"] if key else []
-    barred = [] if value is None else known_marks(memory.limits.of_code(key, value), vocabulary)
+    kind = kind if vocabulary.by_kind else ""
+    barred = [] if value is None else known_marks(memory.limits.of_code(key, kind, value), vocabulary)
+    governed = bool(barred) and vocabulary.by_kind
     if value is None or isinstance(value, bool):
-        return [*named, *coded_symbols(json.dumps(value), memory, vocabulary), *barred]
+        return [*named, *coded_symbols(json.dumps(value), memory, vocabulary, governed=governed), *barred]
     if isinstance(value, int | float):
         if key.endswith("_minor") and isinstance(value, int):
             return [*named, *amount_symbols(value, memory, vocabulary)]
@@ -254,18 +268,19 @@ def leaf_symbols(key: str, value: Any, memory: Memory, vocabulary: Vocabulary, t
         return [symbol] if key.endswith("_id") or key == identity.group(1).lower() else [*named, symbol]
     if TIME.fullmatch(value):
         shown = time_symbols(value, memory, vocabulary, list(times.values())[:TIMES])
-        return [*named, *shown, *known_marks(time_marks(key, value, memory, times), vocabulary)]
+        return [*named, *shown, *known_marks(time_marks(key, kind, value, memory, times), vocabulary)]
     if not value:
         return [*named, NONE]
-    found = memory.limits.of_value(key, value, memory.shown, vocabulary)
+    found = memory.limits.of_value(key, kind, value, memory.shown, vocabulary)
     said = found if not found or not vocabulary.made or found[0] in vocabulary else []
-    read = coded_symbols if key and CODED.fullmatch(value) else words
-    return [*named, *read(value, memory, vocabulary), *said, *barred]
+    if key and CODED.fullmatch(value):
+        return [*named, *coded_symbols(value, memory, vocabulary, governed=governed), *said, *barred]
+    return [*named, *words(value, memory, vocabulary), *said, *barred]
 
 
-def time_marks(key: str, text: str, memory: Memory, times: Mapping[str, datetime]) -> list[str]:
+def time_marks(key: str, kind: str, text: str, memory: Memory, times: Mapping[str, datetime]) -> list[str]:
     moment = moment_of(text)
-    return [] if moment is None else memory.limits.of_time(key, moment, memory.now, times)
+    return [] if moment is None else memory.limits.of_time(key, kind, moment, memory.now, times)
 
 
 def moment_of(text: str) -> datetime | None:
@@ -288,16 +303,19 @@ def render(text: str, memory: Memory, vocabulary: Vocabulary, source: str) -> li
         memory.fields.update({k: v for k, v in value.items() if not isinstance(v, dict | list)})
     out: list[tuple[str, list[str]]] = []
     times: dict[str, datetime] = {}
+    kinds: dict[str, str] = {}
     for path, key, leaf in leaves(value, source):
         if leaf == "{":
             times = {}
+            kinds[path] = key
         elif leaf == "key":
             out.append((path, [f"k:{key}"]))
         elif leaf in (ITEM, NONE):
             out.append((path, [leaf]))
         else:
             scalar = leaf[0]
-            out.append((path, leaf_symbols(key, scalar, memory, vocabulary, times)))
+            kind = kinds.get(path[: -len(key) - 1], "")
+            out.append((path, leaf_symbols(key, scalar, memory, vocabulary, times, kind)))
             if isinstance(scalar, str) and TIME.fullmatch(scalar) and (moment := moment_of(scalar)) is not None:
                 times[key] = moment
     return out

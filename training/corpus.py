@@ -91,7 +91,7 @@ class _Census:
         parts = render(text, memory, self.loose, source)
         if source == "opening":
             self.openings.update(
-                {word for _, symbols in parts for s in symbols if s[:2] in ("w:", "v:") for word in s[2:].split("_")}
+                {word for _, symbols in parts for s in symbols if s[:2] in ("w:", "v:", "b:") for word in s[2:].split("_")}
             )
         for path, symbols in parts:
             self.symbols.update(symbols)
@@ -122,7 +122,7 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
     tools = tools_of(taskset)
     texts = [c.text for task in taskset.tasks.values() for policy in taskset.policies(task) for c in policy.clauses]
     day_edges, amount_edges = policy_edges(texts)
-    census = _Census(Vocabulary(SPECIALS, day_edges, amount_edges, {}, {}, {}))
+    census = _Census(Vocabulary(SPECIALS, day_edges, amount_edges, {}, {}, {}, by_kind=True))
     free = {f"{n}.{a}" for n, t in tools.items() for a, spec in t.parameters.get("properties", {}).items() if "enum" not in spec}
     for trajectory in trajectories:
         rules = in_force(taskset.tasks[trajectory.task_id])
@@ -169,7 +169,7 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
         *(s for s in census.symbols if s.startswith("k:")),
         *(key for rule in arguments.values() for key in rule.keys),
         *(s for s, count in _as_read(census.symbols, min_count).items() if count >= min_count),
-        *(coded(value) for value in ("true", "false", "null")),
+        *(coded(value, governed=governed) for value in ("true", "false", "null") for governed in (False, True)),
     }
     return Vocabulary(
         symbols=(*SPECIALS, *sorted(structure - set(SPECIALS))),
@@ -181,14 +181,15 @@ def build_vocabulary(taskset: TaskSet, trajectories: Sequence[Trajectory], *, mi
         constant_paths=frozenset(constant),
         common=frozenset(word for word, count in census.openings.items() if count > COMMON * len(trajectories)),
         ordered=True,
+        by_kind=True,
         named=frozenset(constant_symbol(v) for t in tools.values() for listed in spoken_lists(t.parameters) for v in listed),
     )
 
 
 def _as_read(symbols: Mapping[str, int], min_count: int) -> Counter[str]:
     """How often each word and each value of a coded field will be read: a value too rare for a symbol is read as its words."""
-    found = Counter({s: count for s, count in symbols.items() if s.startswith(("w:", "v:"))})
-    for symbol in [s for s, count in found.items() if s.startswith("v:") and count < min_count]:
+    found = Counter({s: count for s, count in symbols.items() if s.startswith(("w:", "v:", "b:"))})
+    for symbol in [s for s, count in found.items() if s.startswith(("v:", "b:")) and count < min_count]:
         for word in WORD.findall(symbol[2:]):
             found[f"w:{word}"] += found[symbol]
     return found

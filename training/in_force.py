@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from rewards.values import same
 from schemas.task import RuleRef, TaskSpec
@@ -31,12 +31,23 @@ AMOUNT = "@AMOUNT_"
 """Beginning of an amount's slot."""
 
 
+class Field(NamedTuple):
+    """What a rule looks at; the status of an order is not that of a shipment."""
+
+    kind: str
+    name: str
+
+    def is_at(self, name: str, kind: str) -> bool:
+        """True for a field of this name in a record of `kind`: a kind, the name of a list of its records, or "" (not known)."""
+        return name == self.name and kind in ("", self.kind, f"{self.kind}s", f"{self.kind}es", f"{self.kind[:-1]}ies")
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Amounts in minor units by the value of a field."""
 
     rule: str
-    field: str
+    of: Field
     amounts: Mapping[str, int]
     bound: bool
     """True where the amounts are largest ones; False where they are the right ones."""
@@ -47,7 +58,7 @@ class Days:
     """Days that may pass from a time to the episode's now, or to a later time of the same record."""
 
     rule: str
-    since: str
+    since: Field
     until: str | None
     days: int
 
@@ -57,7 +68,7 @@ class Bar:
     """Values of a field under which an act is forbidden."""
 
     rule: str
-    field: str
+    of: Field
     values: tuple[str | int | bool, ...]
 
 
@@ -80,11 +91,12 @@ class Limits:
     bounds: dict[str, int] = field(default_factory=dict)
     """Rule -> the largest amount that its table gives for the value shown last."""
 
-    def of_value(self, key: str, value: str, shown: Mapping[str, Any], vocabulary: Vocabulary) -> list[str]:
-        """Marks behind a text value; `shown`: slot -> exact value of all that was shown so far, amounts in minor units."""
+    def of_value(self, key: str, kind: str, value: str, shown: Mapping[str, Any], vocabulary: Vocabulary) -> list[str]:
+        """Marks behind a text value of a record of a kind; `shown`: slot -> exact value of all that was shown so far, amounts in
+        minor units."""
         out: list[str] = []
         for table in self.rules.tables:
-            if table.field != key or value not in table.amounts:
+            if not table.of.is_at(key, kind) or value not in table.amounts:
                 continue
             limit = table.amounts[value]
             out += [f"{TABLE}{table.rule}", vocabulary.amount(limit)]
@@ -95,22 +107,22 @@ class Limits:
                 out += [f"{WITHIN}{table.rule}", *(slot for slot, amount in amounts.items() if amount <= limit)]
         return out
 
-    def of_code(self, key: str, value: str | float) -> list[str]:
+    def of_code(self, key: str, kind: str, value: str | float) -> list[str]:
         """Marks behind the value of a coded field; letter case counts as the rule has it (it does not)."""
-        bars = [bar for bar in self.rules.bars if bar.field == key]
+        bars = [bar for bar in self.rules.bars if bar.of.is_at(key, kind)]
         return [f"{BARRED if any(same(value, bad) for bad in bar.values) else FREE}{bar.rule}" for bar in bars]
 
     def of_amount(self, amount: int) -> list[str]:
         return [f"{ABOVE if amount > limit else WITHIN}{rule}" for rule, limit in self.bounds.items()]
 
-    def of_time(self, key: str, at: datetime, now: datetime | None, times: Mapping[str, datetime]) -> list[str]:
+    def of_time(self, key: str, kind: str, at: datetime, now: datetime | None, times: Mapping[str, datetime]) -> list[str]:
         """Marks behind a time; `times`: the record's other times, by key, shown before it."""
         found = {**times, key: at}
         out = []
         for rule in self.rules.days:
-            if key not in (rule.since, rule.until):
+            if not (rule.since.is_at(key, kind) or rule.since._replace(name=rule.until or "").is_at(key, kind)):
                 continue
-            since, until = found.get(rule.since), now if rule.until is None else found.get(rule.until)
+            since, until = found.get(rule.since.name), now if rule.until is None else found.get(rule.until)
             if since is not None and until is not None:
                 out.append(f"{ABOVE if until - since > timedelta(days=rule.days) else WITHIN}{rule.rule}")
         return out
@@ -132,19 +144,20 @@ def in_force(task: TaskSpec) -> InForce:
             if isinstance(given.get("since"), dict):
                 days.append(Days(name, last(given["since"]), None, given["days"]))
             elif isinstance(given.get("due"), dict) and isinstance(given.get("came"), dict):
-                days.append(Days(name, last(given["due"]), last(given["came"]), given["days"]))
+                days.append(Days(name, last(given["due"]), last(given["came"]).name, given["days"]))
             elif isinstance(given.get("rows"), dict) and isinstance(given["rows"].get("time"), str):
-                days.append(Days(name, given["rows"]["time"], None, given["days"]))
+                rows = given["rows"]
+                days.append(Days(name, Field(str(rows.get("kind", "")), rows["time"]), None, given["days"]))
         if isinstance(given.get("state"), dict) and isinstance(given.get("values"), list):
             bars.append(Bar(name, last(given["state"]), tuple(given["values"])))
         lists += [(f"{PLACE}/{name}/{path}", texts) for path, texts in _lists(rule)]
     return InForce(tuple(tables), tuple(days), tuple(bars), tuple(lists))
 
 
-def last(lookup: Mapping[str, Any]) -> str:
+def last(lookup: Mapping[str, Any]) -> Field:
     """The field in which a look-up ends."""
     inner = lookup.get("then")
-    return last(inner) if isinstance(inner, dict) else str(lookup.get("field", ""))
+    return last(inner) if isinstance(inner, dict) else Field(str(lookup.get("kind", "")), str(lookup.get("field", "")))
 
 
 def is_number(value: Any) -> bool:

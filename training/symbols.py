@@ -14,7 +14,7 @@ from training.grammar import ToolGrammar, Turn
 from training.in_force import Limits, in_force, varying
 from training.script import Grammars
 from training.tape import Tape
-from training.tokens import ACT, PAD, Vocabulary
+from training.tokens import ACT, DROPPED, PAD, Vocabulary
 
 ROOM = 16
 """Positions kept free for one more action; each field that an object may take needs one more."""
@@ -40,7 +40,7 @@ class SymbolScript:
         if source == "opening":
             symbols = [*self.rules, *symbols]
         if self.word_dropout:
-            symbols = [s for s in symbols if not s.startswith("w:") or self.chance.random() >= self.word_dropout]
+            symbols = [s for s in symbols if not s.startswith(DROPPED) or self.chance.random() >= self.word_dropout]
         self.turn = self.grammar.turn(self.memory.shown, self.memory.fields)
         return self.vocabulary.encode(symbols)
 

@@ -45,6 +45,8 @@ DAY_FIRST = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})?(?!\d)")
 """A date with points; without a year it is the last such day before the episode's now."""
 DAY_EDGES = (*range(11), 14, 21, 30, 45, 60, 90, 120, 180, 270, 365, 730)
 AMOUNT_EDGES = (0, *(int(base * 10**power) for power in range(1, 6) for base in (10, 15, 20, 30, 50, 80)))
+DROPPED = ("w:", "b:")
+"""Beginnings of the symbols that word dropout may leave out."""
 COUNTS = 20
 """Whole numbers up to this one have a symbol of their own."""
 
@@ -90,6 +92,8 @@ class Vocabulary:
     """Bins and numbers are embedded as ordered families (`ordinal.py`); older runs are read as they were."""
     named: frozenset[str] = frozenset()
     """Constants of lists that stand behind the words of a text that say them, where they can be pointed to."""
+    by_kind: bool = False
+    """Marks stand behind fields of the kind of record that a rule speaks of; older runs mark every field of that name."""
     ids: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -127,8 +131,9 @@ class Vocabulary:
 
     @property
     def words(self) -> frozenset[int]:
-        """Ids of the words of texts. A value of a coded field is none (in older vocabularies it was)."""
-        return frozenset(index for symbol, index in self.ids.items() if symbol.startswith("w:"))
+        """Ids of what word dropout may leave out: the words of texts, and values behind which a mark says what the rules say. Any
+        other value of a coded field is none (in older vocabularies it was)."""
+        return frozenset(index for symbol, index in self.ids.items() if symbol.startswith(DROPPED))
 
     def renaming(self, chance: random.Random) -> list[int]:
         """A permutation of the ids that shuffles the numbers of each kind of slot; the roles of a person keep together."""
@@ -156,6 +161,7 @@ class Vocabulary:
 
     def _as_json(self) -> dict[str, Any]:
         more = ({"ordered": True} if self.ordered else {}) | ({"named": sorted(self.named)} if self.named else {})
+        more |= {"by_kind": True} if self.by_kind else {}
         return more | {
             "symbols": list(self.symbols),
             "day_edges": list(self.day_edges),
@@ -189,14 +195,15 @@ class Vocabulary:
                 common=frozenset(value["common"]),
                 ordered=bool(value.get("ordered", False)),
                 named=frozenset(value.get("named", ())),
+                by_kind=bool(value.get("by_kind", False)),
             )
         except (KeyError, TypeError) as error:
             raise SourceError(str(path), "", f"not a vocabulary of this version ({error})") from error
 
 
-def coded(value: str) -> str:
-    """Symbol of a value of a coded field: "v:in_transit"."""
-    return f"v:{value.lower()}"
+def coded(value: str, *, governed: bool = False) -> str:
+    """Symbol of a value of a coded field: "v:in_transit"; "b:in_transit" where a rule in force bars or frees an act by it."""
+    return f"{'b' if governed else 'v'}:{value.lower()}"
 
 
 def number(value: float) -> str:

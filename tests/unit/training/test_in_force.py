@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,26 @@ def test_numbers_that_bar_an_act_are_marked(taskset: TaskSet) -> None:
         ["free:refunds"],
         ["barred:refunds"],
     ]
+
+
+def test_only_fields_of_the_kind_of_record_that_a_rule_speaks_of_are_marked(taskset: TaskSet) -> None:
+    """An account has a status and a shipment a day of delivery, too: they are none of the order's."""
+    order = {
+        "order_id": "ORDER_AAAAAAAA",
+        "shipments": [{"status": "shipped", "delivered_at": "2025-03-20T09:00:00Z"}],
+        "account": {"account_id": "ACCOUNT_AAAAAAAA", "status": "packed"},
+        "delivered_at": "2025-03-20T09:00:00Z",
+        "status": "packed",
+    }
+    loose = dataclasses.replace(LOOSE, by_kind=True)
+
+    def marks_of(value: object) -> list[str]:
+        return marked(text_symbols(json.dumps(value), under(taskset, CANCEL, WINDOW), loose, "get_order"))
+
+    assert marks_of(order) == ["within:refunds", "barred:refunds"]
+    assert marks_of({"orders": [order, {"status": "placed"}]}) == ["within:refunds", "barred:refunds", "free:refunds"]
+    assert marks_of({"status": "packed"}) == ["barred:refunds"], "what kind it is, nothing says"
+    assert marks_of({"accounts": [{"status": "packed"}]}) == []
 
 
 def test_no_such_day_is_no_time(taskset: TaskSet) -> None:
