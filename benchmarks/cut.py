@@ -63,7 +63,8 @@ PEERS = {
 
 
 def generate(folder: Path, events: int, tasks: int, memory_mb: int) -> None:
-    """A log of `events` rows: per task its ticket (3 rows); the rest change its organisation's orders, between requests."""
+    """A log of `events` rows, in files as long as `deid` makes them: per task its ticket (3 rows); the rest change its
+    organisation's orders, between requests."""
     folder.mkdir(parents=True)
     con = connect(memory_limit=f"{memory_mb}MB", spill=folder / ".spill", apart=True)
     each = events // tasks
@@ -100,9 +101,8 @@ def generate(folder: Path, events: int, tasks: int, memory_mb: int) -> None:
         SELECT *, event_ts AS recorded_ts, 'vault' AS source_file, 0 AS ts_grain_s, {nothing} FROM told)"""
     for name, value in given.items():
         query = query.replace(f"${name}", str(value))
-    (folder / "events").mkdir()
     con.execute(
-        f"COPY ({query}) TO '{folder}/events/part-0000.parquet' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 100000)"
+        f"COPY ({query}) TO '{folder}/events' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 100000, ROW_GROUPS_PER_FILE 2)"
     )
     record = {
         "system": "'desk'",

@@ -2,7 +2,7 @@
 
 A shard needs the log of its cases' organisations (and of those merged with them), its own cases with the earlier ones of the
 same requesters, what was written on a case's account anywhere, and the requesters' own rows. DuckDB streams the log past these
-keys and sorts it by shard on disk; a row that several shards need stands in each.
+keys, run by run, and sorts each run by shard on disk; a row that several shards need stands in each.
 """
 
 from __future__ import annotations
@@ -22,19 +22,27 @@ LARGEST = 1000
 OWN_PART = 0.65
 """Of the memory limit, what DuckDB is told: files that it is writing and its notes on what it has spilled are not counted by it,
 nor is Python."""
+SORTED = 10_000
+"""Rows of the log that are parted at a time, for each megabyte of the memory limit."""
 FLUSHED = 50_000
 """Rows that are held back before they are written."""
 
 _ROWS = """
 SELECT e.*, unnest(list_distinct(list_concat(
     coalesce(o.shards, []), coalesce(w.shards, []), coalesce(r.shards, []), coalesce(u.shards, [])))) AS shard
-FROM events e
-LEFT JOIN of_organisation o ON e.organisation = o.key AND NOT (e.system = $system AND e.kind = $kind)
-LEFT JOIN of_case w ON e.record_id = w.key AND e.system = $system AND e.kind = $kind
-LEFT JOIN of_reference r ON e.reference = r.key
-LEFT JOIN of_requester u ON e.record_id = u.key AND e.system = $system
+FROM read_parquet($files) e
+LEFT JOIN run_organisation o ON e.organisation = o.key AND NOT (e.system = $system AND e.kind = $kind)
+LEFT JOIN run_case w ON e.record_id = w.key AND e.system = $system AND e.kind = $kind
+LEFT JOIN run_reference r ON e.reference = r.key
+LEFT JOIN run_requester u ON e.record_id = u.key AND e.system = $system
 """
-
+_LOOKED_UP = {"organisation": "organisation", "case": "record_id", "reference": "reference", "requester": "record_id"}
+"""Kind of key -> the column of the log that is looked up among them."""
+_RUN_KEYS = """
+CREATE OR REPLACE TEMP TABLE run_{name} AS
+FROM of_{name} SEMI JOIN (SELECT DISTINCT {column} AS key FROM read_parquet($files)) USING (key)
+"""
+"""Keys that the run's rows hold: so many at most as it has rows, however many tasks there are."""
 
 _KEYS = """
 CREATE TEMP TABLE asked AS
@@ -83,10 +91,14 @@ def part_events(
     count = _keys(con, clean, portions, groups)
     con.execute(f"SET partitioned_write_flush_threshold={FLUSHED}")
     target = str(folder / ".parts").replace("'", "''")
-    con.execute(
-        f"COPY ({_ROWS} ORDER BY shard) TO '{target}' (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (shard))",
-        {"system": clean.record[0], "kind": clean.record[1]},
-    )
+    for number, files in enumerate(_runs(con, clean.folder, memory_mb * SORTED)):
+        for name, column in _LOOKED_UP.items():
+            con.execute(_RUN_KEYS.format(name=name, column=column), {"files": files})
+        con.execute(
+            f"COPY ({_ROWS} ORDER BY shard) TO '{target}' (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (shard),"
+            f" OVERWRITE_OR_IGNORE, FILENAME_PATTERN 'run-{number:05d}-{{i}}')",
+            {"files": files, "system": clean.record[0], "kind": clean.record[1]},
+        )
     con.close()
     made = []
     for number in range(count):
@@ -101,6 +113,21 @@ def part_events(
     shutil.rmtree(folder / ".parts", ignore_errors=True)
     shutil.rmtree(folder / ".spill", ignore_errors=True)
     return made
+
+
+def _runs(con: Any, clean: Path, rows: int) -> list[list[str]]:
+    """The files of the log in runs of at most so many rows; a longer file is a run of its own."""
+    files = [str(file) for file in sorted((clean / "events").glob("*.parquet"))]
+    found = con.execute("SELECT file_name, num_rows FROM parquet_file_metadata($files)", {"files": files}).fetchall()
+    runs: list[list[str]] = []
+    free = 0
+    for name, count in sorted(found):
+        if not runs or count > free:
+            runs.append([])
+            free = rows
+        runs[-1].append(name)
+        free -= count
+    return runs
 
 
 def _keys(con: Any, clean: Clean, portions: Iterable[Sequence[str]], groups: Mapping[str, str]) -> int:
