@@ -91,8 +91,12 @@ def read_draft(out: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
 
     if not re.fullmatch(SLUG, out.stem) or out.suffix != ".toml":
         raise SpecError(str(out), ["--out: the name becomes the task set's: letters, digits, _ and -, then .toml"])
+    if not out.exists() and book_file(out).exists():
+        raise SpecError(str(book_file(out)), ["is there without its draft, and would be written over: name another --out"])
     if not out.exists():
         return None
+    if not book_file(out).exists():
+        raise SpecError(str(out), [f"its code book {book_file(out).name} is missing: bring it back, or draft to another --out"])
     try:
         spec = tomllib.loads(out.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

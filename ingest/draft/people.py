@@ -70,6 +70,7 @@ def person_of(name: str, counts: dict[str, int], filled: int, *, numeric: bool) 
 
 
 PERSON_COLUMN = re.compile(
-    r"assign|agent|owner|author|actor|user|person|employee|requester|caller|customer|contact|resolver|_by$|(^|_)name$|login|email"
+    r"assign|agent|owner|author|actor|user|person|employee|requester|caller|customer|contact|resolver|(^|_)by$|"
+    r"(^|_)name$|login|email|editor|escalat|handle|approve|review|staff|_to$|(^|_)who$"
 )
 """Columns whose values may name people, whatever their shape: none of their values is ever shown."""
